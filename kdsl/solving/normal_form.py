@@ -1,0 +1,103 @@
+"""The one problem that every derived dual with data becomes, and the only one that backends see.
+
+    minimise    1/2 sum_H (S_H t + s_H)' K_H (S_H t + s_H)  +  sum_k h_k(t_k)  +  constant
+    subject to  A t = a   (some rows <=)
+
+One coordinate t_k per multiplier, one Gram oracle K_H per Hilbert variable, h_k convex, piecewise
+linear-quadratic and +inf outside [lower_k, upper_k].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class GramOracle(Protocol):
+    """A kernel on a fixed list of points; nothing larger than what is asked for is ever formed."""
+
+    @property
+    def size(self) -> int: ...
+
+    def diagonal(self) -> Floats: ...
+
+    def rows(self, indices: Ints) -> Floats:
+        """K[indices, :] in float64."""
+        ...
+
+    def matvec(self, vector: Floats) -> Floats:
+        """K @ vector in float64, computed in blocks."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Separable:
+    """h(t) = sum_k h_k(t_k); h_k has pieces offsets[k]..offsets[k+1] in order.
+
+    Piece p of coordinate k covers [left[p], right[p]] (right[p] == left[p+1] inside one coordinate;
+    the outermost ends are the bounds of t_k, possibly infinite) and reads
+    1/2 curvature[p] t^2 + slope[p] t + value[p]. h_k is continuous and convex.
+    """
+
+    offsets: Ints
+    left: Floats
+    right: Floats
+    curvature: Floats
+    slope: Floats
+    value: Floats
+
+    @property
+    def size(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lower(self) -> Floats:
+        return self.left[self.offsets[:-1]]
+
+    @property
+    def upper(self) -> Floats:
+        return self.right[self.offsets[1:] - 1]
+
+    @staticmethod
+    def single(lower: Floats, upper: Floats, curvature: Floats, slope: Floats) -> Separable:
+        """One piece for each coordinate: a box with a linear-quadratic cost."""
+        n = len(slope)
+        return Separable(np.arange(n + 1), lower, upper, curvature, slope, np.zeros(n))
+
+
+@dataclass(frozen=True, eq=False)
+class HilbertBlock:
+    """One Hilbert variable: its kernel, its atoms (the columns of S, by point) and its offset s (by point)."""
+
+    name: str
+    gram: GramOracle
+    atoms: sp.csc_array
+    shift: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A t = a, or A t <= a where `equality` is False."""
+
+    matrix: sp.csr_array
+    target: Floats
+    equality: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class NormalForm:
+    blocks: tuple[HilbertBlock, ...]
+    separable: Separable
+    rows: Rows
+    constant: float = 0.0
+
+    @property
+    def size(self) -> int:
+        return self.separable.size
