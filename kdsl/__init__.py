@@ -1,0 +1,41 @@
+"""kdsl: write a kernel machine's primal problem as printed, get its Lagrangian, dual and KKT system derived."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdsl.language.diagnostics import Diagnostic as Diagnostic
+    from kdsl.language.diagnostics import KdslError as KdslError
+    from kdsl.pipeline import derive as derive
+    from kdsl.pipeline import parse_spec as parse_spec
+    from kdsl.pipeline import read_spec as read_spec
+
+_HOME = {
+    "Diagnostic": "kdsl.language.diagnostics",
+    "KdslError": "kdsl.language.diagnostics",
+    "derive": "kdsl.pipeline",
+    "parse_spec": "kdsl.pipeline",
+    "read_spec": "kdsl.pipeline",
+}
+
+__all__ = ["Diagnostic", "KdslError", "__version__", "derive", "parse_spec", "read_spec"]
+
+__version__: str
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for: `import kdsl` alone loads nothing else."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("kdsl")
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kdsl' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,131 @@
+"""The `kdsl` command: finds the verb, runs it, and turns whatever happens into an exit code.
+
+0 ok; 1 the model or the data; 2 usage; 3 tolerance, limit or failed verification; 4 environment;
+70 a bug of ours; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from kdsl.cli.terminal import Console, discard_stdout, open_console
+from kdsl.language.diagnostics import KdslError
+
+OK, MODEL, USAGE, LIMIT, ENVIRONMENT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+
+# Each verb is a module under kdsl.cli.verbs with `configure(parser)` and `run(arguments, console) -> exit code`,
+# imported when it is called.
+VERBS = {
+    "check": "report every mistake in a spec",
+    "fmt": "lay a spec out in the standard way",
+    "compile": "print a spec as one stage of the compiler sees it",
+    "derive": "derive the Lagrangian, the dual and the KKT conditions, step by step",
+    "specs": "list the specs that come with kdsl",
+    "explain": "explain a diagnostic code such as K203",
+}
+
+WELCOME = """\
+kdsl derives the dual of a kernel machine from its primal problem, written as the textbook prints it.
+
+  kdsl specs               the models that come with it
+  kdsl derive svm_1norm    the Lagrangian, dual and KKT conditions of one of them, step by step
+  kdsl check my.kspec      what is wrong with a spec of your own, and how to mend it
+  kdsl --help              every verb
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        return _guarded(arguments, open_console())
+    except KeyboardInterrupt:
+        discard_stdout()
+        return INTERRUPTED
+
+
+def _guarded(arguments: list[str], console: Console) -> int:
+    """Run the command; no exception but an interrupt gets past this point."""
+    try:
+        code = _dispatch(arguments, console)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        discard_stdout()
+        return OK
+    except KdslError as error:
+        for diagnostic in error.diagnostics:
+            console.err(f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}\n")
+        return MODEL
+    except OSError as error:
+        discard_stdout()
+        what = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
+        console.err(f"kdsl: {what}\n")
+        return ENVIRONMENT
+    except MemoryError:
+        console.err("kdsl: not enough memory\n")
+        return ENVIRONMENT
+    except Exception as error:
+        from kdsl.cli.apology import apologise
+
+        apologise(error, arguments, console)
+        return BUG
+
+
+def _dispatch(arguments: list[str], console: Console) -> int:
+    if not arguments:
+        console.out(WELCOME)
+        return OK
+    verb, *rest = arguments
+    if verb in VERBS:
+        return _run(verb, rest, console)
+    if verb in ("-h", "--help", "help"):
+        if rest and rest[0] in VERBS:
+            return _run(rest[0], ["--help"], console)
+        console.out(_overview())
+        return OK
+    if verb in ("-V", "--version"):
+        from kdsl import __version__
+
+        console.out(f"kdsl {__version__}\n")
+        return OK
+    console.err(_unknown(verb))
+    return USAGE
+
+
+def _run(verb: str, arguments: list[str], console: Console) -> int:
+    from argparse import ArgumentParser
+    from importlib import import_module
+
+    module = import_module(f"kdsl.cli.verbs.{verb}")
+    parser = ArgumentParser(prog=f"kdsl {verb}", description=module.__doc__)
+    module.configure(parser)
+    try:
+        parsed = parser.parse_args(arguments)
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else USAGE
+    code: int = module.run(parsed, console)
+    return code
+
+
+def _overview() -> str:
+    verbs = "".join(f"  {verb:<10}{summary}\n" for verb, summary in VERBS.items())
+    return (
+        "usage: kdsl VERB [ARGUMENT ...]\n\n"
+        f"{verbs}\n"
+        "kdsl VERB --help tells more about one of them. A spec is a path, the name of a shipped spec,\n"
+        "or - for standard input.\n\n"
+        "exit codes: 0 ok, 1 the model or the data, 2 usage, 3 a tolerance, a limit or a failed verification,\n"
+        "4 the environment (a missing file, a permission), 70 a bug of ours, 130 interrupted\n"
+    )
+
+
+def _unknown(verb: str) -> str:
+    from difflib import get_close_matches
+
+    if verb.startswith("-"):
+        return f"kdsl: unknown option {verb}; `kdsl --help` lists the verbs\n"
+    near = get_close_matches(verb, VERBS, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "`kdsl --help` lists the verbs"
+    return f"kdsl: unknown verb `{verb}`; {hint}\n"

@@ -1,0 +1,95 @@
+"""Reads specs from paths, shipped names and standard input, and reports on them what the compiler found."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kdsl.cli.terminal import Console
+from kdsl.language.diagnostics import Diagnostic, KdslError
+
+MAX_BYTES = 1 << 20  # four times the language's own limit: enough for the compiler to see that it is exceeded
+
+
+class Source(NamedTuple):
+    """A spec's text, the name of its model by default, and what to call it in messages."""
+
+    text: str
+    stem: str
+    filename: str
+
+
+def find_spec(argument: str) -> str:
+    """The path that a command-line argument means: a file, else a shipped spec of that name."""
+    from kdsl import resources
+
+    if os.path.exists(argument) and not os.path.isdir(argument):
+        return argument
+    shipped = resources.spec_path(argument)
+    if shipped is not None:
+        return shipped
+    if os.path.isdir(argument):
+        raise IsADirectoryError(21, "is a directory, not a spec", argument)
+    from difflib import get_close_matches
+
+    stem = os.path.basename(argument).removesuffix(resources.SPEC_SUFFIX)
+    near = get_close_matches(stem, resources.spec_names(), n=1)
+    hint = f"; did you mean the shipped spec `{near[0]}`?" if near else "; `kdsl specs` lists the shipped ones"
+    raise FileNotFoundError(2, "no such file, nor a shipped spec of that name" + hint, argument)
+
+
+def read_source(argument: str) -> Source:
+    """The spec that a command-line argument means; `-` is standard input."""
+    if argument == "-":
+        if sys.stdin is None:
+            raise OSError("standard input is closed")
+        return Source(_decode(sys.stdin.buffer.read(MAX_BYTES), "<stdin>"), "stdin", "<stdin>")
+    path = find_spec(argument)
+    with open(path, "rb") as file:
+        content = file.read(MAX_BYTES)
+    stem = os.path.basename(path).removesuffix(".kspec")
+    return Source(_decode(content, path), stem, path)
+
+
+def on_spec(argument: str, console: Console, action: Callable[[Source], int]) -> int:
+    """Run `action` on the spec that the argument means; what it refuses is reported with its place in the text."""
+    source = read_source(argument)
+    try:
+        return action(source)
+    except KdslError as error:
+        report(error.diagnostics, source, console)
+        return 1
+
+
+def report(diagnostics: Sequence[Diagnostic], source: Source, console: Console) -> None:
+    """Print diagnostics as messages."""
+    from kdsl.language.report import render_text
+
+    if diagnostics:
+        console.err(render_text(tuple(diagnostics), source.text, source.filename, console.colour_err))
+
+
+def stricter(diagnostics: Sequence[Diagnostic], strict: bool) -> tuple[Diagnostic, ...]:
+    """The diagnostics, with warnings made errors where `--strict` was given."""
+    return tuple(d._replace(severity="error") if strict else d for d in diagnostics)
+
+
+def has_errors(diagnostics: Sequence[Diagnostic]) -> bool:
+    return any(d.severity == "error" for d in diagnostics)
+
+
+def write_result(path: str, text: str) -> None:
+    """Write a result to the file given with `-o`."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def _decode(content: bytes, filename: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if len(content) == MAX_BYTES and error.start > MAX_BYTES - 4:
+            return content[: error.start].decode("utf-8")
+        raise

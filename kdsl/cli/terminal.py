@@ -1,0 +1,85 @@
+"""Writes results to standard output and messages to standard error, as each of them can show it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple, TextIO
+
+
+class Console(NamedTuple):
+    """What the two streams can show."""
+
+    ascii: bool  # standard output shows nothing beyond ASCII
+    colour_out: bool
+    colour_err: bool
+
+    def out(self, text: str) -> None:
+        """Part of the result, for a reader: beyond ASCII only where the terminal shows it."""
+        _write(text.encode("ascii", "backslashreplace").decode() if self.ascii else text)
+
+    def out_file(self, text: str) -> None:
+        """A result that is a file's content (JSON, LaTeX, HTML, a spec): UTF-8, whatever the terminal is."""
+        _write(text, utf8=True)
+
+    def err(self, text: str) -> None:
+        """A message."""
+        if sys.stderr is not None:
+            encoding = sys.stderr.encoding or "ascii"
+            shown = text.encode("ascii" if self.ascii else encoding, "backslashreplace").decode(encoding)
+            sys.stderr.write(shown)
+            sys.stderr.flush()
+
+
+def open_console() -> Console:
+    """The console of this process."""
+    return Console(
+        ascii=not shows_unicode(sys.stdout, os.environ),
+        colour_out=shows_colour(sys.stdout, os.environ),
+        colour_err=shows_colour(sys.stderr, os.environ),
+    )
+
+
+def shows_unicode(stream: TextIO | None, environment: os._Environ[str] | dict[str, str]) -> bool:
+    """Whether Unicode written to the stream will be read as such.
+
+    Python writes UTF-8 under the C locale too (PEP 538, PEP 540); a terminal that was told to use C shows
+    that as rubbish, so a locale that says C is believed, unless Python itself was told to use UTF-8.
+    """
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
+    if not encoding.startswith("utf"):
+        return False
+    if environment.get("PYTHONIOENCODING") or environment.get("PYTHONUTF8") == "1":
+        return True
+    coerced = environment.get("LC_CTYPE") in (None, "", "C.UTF-8", "C.utf8", "UTF-8")
+    locale = environment.get("LC_ALL") or (environment.get("LANG") if coerced else None)
+    return locale not in ("C", "POSIX")
+
+
+def shows_colour(stream: TextIO | None, environment: os._Environ[str] | dict[str, str]) -> bool:
+    """Whether to colour the stream: a terminal, unless NO_COLOR is set or the terminal is dumb."""
+    if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
+        return False
+    return stream is not None and stream.isatty()
+
+
+def discard_stdout() -> None:
+    """Send what is still to be written to standard output nowhere, so that nothing complains at exit."""
+    if sys.stdout is not None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, sys.stdout.fileno())
+        except (OSError, ValueError):
+            return
+        finally:
+            os.close(nowhere)
+
+
+def _write(text: str, utf8: bool = False) -> None:
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
+    if utf8:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    else:
+        sys.stdout.write(text)

@@ -1,0 +1,41 @@
+"""Report every mistake in a spec, with its place, its reason and its remedy."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from kdsl import pipeline
+from kdsl.cli.sources import Source, has_errors, read_source, stricter
+from kdsl.cli.terminal import Console
+from kdsl.language.diagnostics import Diagnostic, KdslError
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("spec", nargs="+", help="a path, the name of a shipped spec, or - for standard input")
+    parser.add_argument("--json", action="store_true", help="print the diagnostics as JSON")
+    parser.add_argument("--strict", action="store_true", help="make warnings errors")
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    from kdsl.language.report import render_json, render_text
+
+    code = 0
+    for argument in arguments.spec:
+        source = read_source(argument)
+        found = stricter(_diagnostics(source), arguments.strict)
+        if has_errors(found):
+            code = 1
+        if arguments.json:
+            console.out_file(render_json(found, source.text, source.filename))
+        elif found:
+            console.out(render_text(found, source.text, source.filename, console.colour_out))
+        else:
+            console.err(f"{source.filename}: nothing to report\n")
+    return code
+
+
+def _diagnostics(source: Source) -> tuple[Diagnostic, ...]:
+    try:
+        return pipeline.check(pipeline.syntax(source.text), source.text, source.stem).diagnostics
+    except KdslError as error:
+        return error.diagnostics

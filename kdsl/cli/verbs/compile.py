@@ -1,0 +1,37 @@
+"""Print a spec as one stage of the compiler sees it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from kdsl import pipeline
+from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter
+from kdsl.cli.terminal import Console
+
+STAGES = ("syntax", "model")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
+    parser.add_argument("--emit", metavar="STAGE", choices=STAGES, required=True, help=" | ".join(STAGES))
+    parser.add_argument("--strict", action="store_true", help="make warnings errors")
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    return on_spec(arguments.spec, console, lambda source: _emit(source, arguments, console))
+
+
+def _emit(source: Source, arguments: Namespace, console: Console) -> int:
+    from kdsl.cli.tree import draw
+
+    spec = pipeline.syntax(source.text)
+    if arguments.emit == "syntax":
+        console.out(draw(spec))
+        return 0
+    checked = pipeline.check(spec, source.text, source.stem)
+    found = stricter(checked.diagnostics, arguments.strict)
+    report(found, source, console)
+    if checked.model is None or has_errors(found):
+        return 1
+    console.out(draw(checked.model))
+    return 0

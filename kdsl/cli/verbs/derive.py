@@ -1,0 +1,58 @@
+"""Derive the Lagrangian, the dual and the KKT conditions of a spec, each step with its reason."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from kdsl import pipeline
+from kdsl.algebra.derivation import Derivation
+from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter, write_result
+from kdsl.cli.terminal import Console
+
+FORMATS = ("text", "latex", "html", "json")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="text unless given")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write to FILE instead of standard output")
+    parser.add_argument("--strict", action="store_true", help="make warnings errors")
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    return on_spec(arguments.spec, console, lambda source: _derive(source, arguments, console))
+
+
+def _derive(source: Source, arguments: Namespace, console: Console) -> int:
+    checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
+    found = stricter(checked.diagnostics, arguments.strict)
+    report(found, source, console)
+    if checked.model is None or has_errors(found):
+        return 1
+    to_terminal = arguments.output is None and arguments.format == "text"
+    text = _render(pipeline.derive(checked.model), arguments.format, ascii=to_terminal and console.ascii)
+    if arguments.output is not None:
+        write_result(arguments.output, text)
+    elif arguments.format == "text":
+        console.out(text)
+    else:
+        console.out_file(text)
+    return 0
+
+
+def _render(derivation: Derivation, form: str, ascii: bool) -> str:
+    if form == "latex":
+        from kdsl.render.latex import render as render_latex
+
+        return render_latex(derivation)
+    if form == "html":
+        from kdsl.render.html import render as render_html
+
+        return render_html(derivation)
+    if form == "json":
+        from kdsl.render.json_ import render as render_json
+
+        return render_json(derivation)
+    from kdsl.render.text import render as render_text
+
+    return render_text(derivation, ascii=ascii)

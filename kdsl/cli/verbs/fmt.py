@@ -1,0 +1,54 @@
+"""Lay a spec out in the standard way: print it, or rewrite the file with --in-place."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from kdsl.cli.sources import Source, on_spec
+from kdsl.cli.terminal import Console
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("spec", nargs="+", help="a path, the name of a shipped spec, or - for standard input")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--check", action="store_true", help="print nothing; exit with 1 if a file would change")
+    mode.add_argument("-i", "--in-place", action="store_true", help="rewrite the files")
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    return max(on_spec(argument, console, lambda s: _format(s, arguments, console)) for argument in arguments.spec)
+
+
+def _format(source: Source, arguments: Namespace, console: Console) -> int:
+    from kdsl.language.formatter import format_source
+
+    text = format_source(source.text)
+    if arguments.check:
+        if text != source.text:
+            console.err(f"{source.filename}: would be laid out differently\n")
+            return 1
+    elif arguments.in_place and source.filename != "<stdin>":
+        if text != source.text:
+            _rewrite(source.filename, text)
+            console.err(f"{source.filename}: laid out\n")
+    else:
+        console.out_file(text)
+    return 0
+
+
+def _rewrite(path: str, text: str) -> None:
+    """Replace the file's content in one step, so that no failure leaves half of it."""
+    import os
+    import shutil
+    import tempfile
+
+    target = os.path.realpath(path)
+    descriptor, draft = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".kdsl-")
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        shutil.copymode(target, draft)
+        os.replace(draft, target)
+    except BaseException:
+        os.unlink(draft)
+        raise

@@ -1,0 +1,40 @@
+"""List the specs that come with kdsl; with a name, print that spec."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from kdsl import resources
+from kdsl.cli.sources import read_source
+from kdsl.cli.terminal import Console
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="print this spec")
+    parser.add_argument("--json", action="store_true", help="list names, titles and paths as JSON")
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    if arguments.name is not None:
+        console.out_file(read_source(arguments.name).text)
+        return 0
+    shipped = [(name, resources.spec_path(name) or "") for name in resources.spec_names()]
+    rows = [(name, _title(path), path) for name, path in shipped]
+    if arguments.json:
+        import json
+
+        listing = [{"name": name, "title": title, "path": path} for name, title, path in rows]
+        console.out_file(json.dumps({"schema": 1, "specs": listing}, indent=2, ensure_ascii=False) + "\n")
+        return 0
+    width = max((len(name) for name, _, _ in rows), default=0)
+    console.out("".join(f"{name:<{width}}  {title}".rstrip() + "\n" for name, title, _ in rows))
+    return 0
+
+
+def _title(path: str) -> str:
+    """What stands in quotes on the spec's `model` line."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model "):
+                return line.partition('"')[2].rpartition('"')[0]
+    return ""

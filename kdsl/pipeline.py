@@ -1,0 +1,56 @@
+"""The pass list: text -> Syntax -> Model -> Derivation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.model import Model
+from kdsl.language.syntax import Spec
+
+if TYPE_CHECKING:
+    from kdsl.algebra.derivation import Derivation
+
+
+class Checked(NamedTuple):
+    """What the checker says: a model unless there are errors, and every diagnostic, warnings included."""
+
+    model: Model | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def syntax(text: str) -> Spec:
+    """text -> Syntax."""
+    from kdsl.language.parser import parse_spec_text
+
+    return parse_spec_text(text)
+
+
+def check(spec: Spec, text: str, name: str) -> Checked:
+    """Syntax -> Model; `name` is the model's where the spec gives none."""
+    from kdsl.language.checker import check_spec
+
+    return Checked(*check_spec(spec, text, name))
+
+
+def derive(model: Model) -> Derivation:
+    """Model -> Primal -> Lagrangian -> Dual, with every step."""
+    from kdsl.algebra.derivation import derive as derive_model
+
+    return derive_model(model)
+
+
+def parse_spec(text: str, name: str = "model") -> Model:
+    """The model that the text of a spec declares; KdslError carries every mistake in it."""
+    checked = check(syntax(text), text, name)
+    if checked.model is None:
+        raise KdslError(checked.diagnostics)
+    return checked.model
+
+
+def read_spec(path: str) -> Model:
+    """The model in a file; its name, where the file gives none, is the file's stem."""
+    from os.path import basename, splitext
+
+    with open(path, encoding="utf-8", newline="") as file:
+        return parse_spec(file.read(), splitext(basename(path))[0])
