@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from kdsl import pipeline
-from kdsl.algebra.derivation import Derivation
 from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter, write_result
 from kdsl.cli.terminal import Console
+
+if TYPE_CHECKING:
+    from kdsl.algebra.derivation import Derivation
 
 FORMATS = ("text", "latex", "html", "json")
 

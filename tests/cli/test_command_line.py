@@ -1,0 +1,327 @@
+"""The command line's manners: streams, exit codes, interrupts, pipes, and terminals that show little."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kdsl import resources
+from kdsl.cli import main as command
+from kdsl.cli import sources, terminal
+from kdsl.cli.verbs import specs as specs_verb
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = command.main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Make the verb `specs` raise the error."""
+
+    def run(arguments: object, console: object) -> int:
+        raise error
+
+    monkeypatch.setattr(specs_verb, "run", run)
+
+
+# ------------------------------------------------------------------- top level
+
+
+def test_alone_it_says_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys)
+    assert (code, err) == (0, "")
+    assert "kdsl derive svm_1norm" in out
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, "--help")
+    assert code == 0
+    assert all(f"  {verb} " in out for verb in command.VERBS)
+
+
+@pytest.mark.parametrize("verb", command.VERBS)
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, verb, "--help")
+    assert code == 0
+    assert out.startswith(f"usage: kdsl {verb}")
+    assert outcome(capsys, "help", verb) == (0, out, "")
+
+
+def test_version_is_the_one_in_pyproject(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    import kdsl._core
+
+    version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert outcome(capsys, "--version") == (0, f"kdsl {version}\n", "")
+    assert kdsl._core.version() == version
+
+
+def test_unknown_verb_is_a_usage_error_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "dervie")
+    assert (code, out) == (2, "")
+    assert "did you mean `derive`?" in err
+
+
+def test_unknown_option_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(capsys, "--verbose")[0] == 2
+    assert outcome(capsys, "check", "--nonsense", "svm_1norm")[0] == 2
+
+
+# ------------------------------------------------------------------ exit codes
+
+
+def test_missing_file_is_an_environment_error_with_the_nearest_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "fmt", "svm_1nrm")
+    assert (code, out) == (4, "")
+    assert "svm_1nrm: no such file" in err
+    assert "`svm_1norm`" in err
+
+
+def test_directory_is_an_environment_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = outcome(capsys, "fmt", str(tmp_path))
+    assert code == 4
+    assert "is a directory" in err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_unreadable_file_is_an_environment_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec = tmp_path / "secret.kspec"
+    spec.write_text("model secret\n")
+    spec.chmod(0)
+    assert outcome(capsys, "fmt", str(spec))[0] == 4
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_full_disk_is_an_environment_error() -> None:
+    with open("/dev/full", "w") as full:
+        completed = subprocess.run(
+            [sys.executable, "-m", "kdsl", "specs"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert completed.returncode == 4
+    assert completed.stderr == "kdsl: No space left on device\n"
+
+
+def test_bug_of_ours_is_one_line_and_a_saved_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    fail_with(monkeypatch, ZeroDivisionError("one over nothing"))
+    code, out, err = outcome(capsys, "specs")
+    assert (code, out) == (70, "")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    (saved,) = tmp_path.iterdir()
+    assert str(saved) in err
+    content = saved.read_text()
+    assert "Traceback" in content
+    assert "one over nothing" in content
+    assert "['specs']" in content
+
+
+def test_traceback_that_cannot_be_saved_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    fail_with(monkeypatch, ZeroDivisionError("one over nothing"))
+    code, _, err = outcome(capsys, "specs")
+    assert code == 70
+    assert "Traceback" in err
+
+
+def test_memory_running_out_is_an_environment_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_with(monkeypatch, MemoryError())
+    assert outcome(capsys, "specs") == (4, "", "kdsl: not enough memory\n")
+
+
+INTERRUPTIBLE = """
+import sys, time
+from kdsl.cli.main import main
+from kdsl.cli.verbs import specs
+def run(arguments, console):
+    print("running", flush=True)
+    time.sleep(60)
+specs.run = run
+sys.exit(main(["specs"]))
+"""
+
+
+def test_interrupt_ends_with_130() -> None:
+    command_line = [sys.executable, "-c", INTERRUPTIBLE]
+    process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "running\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
+
+
+# ---------------------------------------------------------------------- streams
+
+
+def test_closed_pipe_is_silent() -> None:
+    code = "import sys; from kdsl.cli.main import main; import os; os.close(READ); sys.exit(main(['specs']))"
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code.replace("READ", str(read))],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(read,),
+    )
+    os.close(read)
+    os.close(write)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_closed_stdout_is_an_environment_error() -> None:
+    command_line = f"exec {sys.executable} -m kdsl specs >&-"
+    completed = subprocess.run(["sh", "-c", command_line], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert completed.returncode == 4
+    assert completed.stderr == "kdsl: standard output is closed\n"
+
+
+class Stream:
+    """A stream with an encoding, which may be a terminal."""
+
+    def __init__(self, encoding: str, terminal: bool = True) -> None:
+        self.encoding = encoding
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.mark.parametrize(
+    ("encoding", "environment", "unicode"),
+    [
+        ("utf-8", {}, True),
+        ("UTF8", {"LANG": "de_CH.UTF-8"}, True),
+        ("ascii", {}, False),
+        ("ISO-8859-1", {"LANG": "de_CH.ISO-8859-1"}, False),
+        ("utf-8", {"LC_ALL": "C"}, False),
+        ("utf-8", {"LC_ALL": "POSIX", "LANG": "de_CH.UTF-8"}, False),
+        ("utf-8", {"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        ("utf-8", {"LANG": "C", "LC_CTYPE": "de_CH.UTF-8"}, True),
+        ("utf-8", {"LC_ALL": "C", "PYTHONIOENCODING": "utf-8"}, True),
+        ("utf-8", {"LANG": "C.UTF-8"}, True),
+    ],
+)
+def test_unicode_only_where_it_is_shown(encoding: str, environment: dict[str, str], unicode: bool) -> None:
+    assert terminal.shows_unicode(Stream(encoding), environment) is unicode  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "environment", "colour"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_colour_only_on_terminals_that_want_it(is_terminal: bool, environment: dict[str, str], colour: bool) -> None:
+    assert terminal.shows_colour(Stream("utf-8", is_terminal), environment) is colour  # type: ignore[arg-type]
+
+
+def test_ascii_terminal_gets_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.Console(ascii=True, colour_out=False, colour_err=False).out("⟨w, φ⟩\n")
+    assert capsys.readouterr().out == "\\u27e8w, \\u03c6\\u27e9\n"
+
+
+# ---------------------------------------------------------------------- sources
+
+
+def test_path_wins_over_a_shipped_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sources.read_source("svm_1norm").filename == resources.spec_path("svm_1norm")
+    (tmp_path / "svm_1norm").mkdir()
+    assert sources.read_source("svm_1norm").filename == resources.spec_path("svm_1norm")
+    (tmp_path / "svm_1norm").rmdir()
+    (tmp_path / "svm_1norm").write_text("model mine\n")
+    assert sources.read_source("svm_1norm") == ("model mine\n", "svm_1norm", "svm_1norm")
+
+
+def test_text_is_read_as_it_is(tmp_path: Path) -> None:
+    spec = tmp_path / "a.b.kspec"
+    spec.write_bytes(b"\xef\xbb\xbfmodel a\r\n# \xce\xbe\n")
+    assert sources.read_source(str(spec)) == ("\ufeffmodel a\r\n# ξ\n", "a.b", str(spec))
+
+
+def test_only_so_much_of_a_file_is_read(tmp_path: Path) -> None:
+    spec = tmp_path / "long.kspec"
+    spec.write_text("#" + "ξ" * sources.MAX_BYTES, encoding="utf-8")
+    assert len(sources.read_source(str(spec)).text.encode()) <= sources.MAX_BYTES
+
+
+# ----------------------------------------------------------------- specs, explain
+
+
+def test_specs_lists_every_shipped_spec(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    code, out, _ = outcome(capsys, "specs")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == sorted(p.stem for p in (root / "specs").glob("*.kspec"))
+    assert "svm_1norm " in out
+    assert "1-norm soft margin\n" in out
+
+
+def test_specs_prints_one(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    assert outcome(capsys, "specs", "ridge") == (0, (root / "specs" / "ridge.kspec").read_text(), "")
+
+
+def test_specs_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    listing = json.loads(outcome(capsys, "specs", "--json")[1])
+    assert listing["schema"] == 1
+    entry = next(entry for entry in listing["specs"] if entry["name"] == "svm_1norm")
+    assert entry == {"name": "svm_1norm", "title": "1-norm soft margin", "path": resources.spec_path("svm_1norm")}
+
+
+def test_explain_lists_and_explains_every_code(capsys: pytest.CaptureFixture[str]) -> None:
+    codes = resources.explained_codes()
+    assert codes
+    code, out, _ = outcome(capsys, "explain")
+    assert code == 0
+    assert [line[:4] for line in out.splitlines()] == list(codes)
+    assert outcome(capsys, "explain", codes[0].lower())[0] == 0
+
+
+def test_explain_an_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "explain", "K999")
+    assert (code, out) == (2, "")
+    assert "K999" in err
+
+
+# --------------------------------------------------------------------------- fmt
+
+
+def test_fmt_prints_checks_and_rewrites(capsys: pytest.CaptureFixture[str], tmp_path: Path, root: Path) -> None:
+    tidy = outcome(capsys, "fmt", "svm_1norm")[1]
+    assert "minimize" in tidy
+    spec = tmp_path / "mine.kspec"
+    spec.write_text(tidy.replace("minimize ", "minimize    "))
+    spec.chmod(0o640)
+    link = tmp_path / "link.kspec"
+    link.symlink_to(spec)
+    assert outcome(capsys, "fmt", "--check", str(link))[:2] == (1, "")
+    assert outcome(capsys, "fmt", "--in-place", str(link))[:2] == (0, "")
+    assert spec.read_text() == tidy
+    assert link.is_symlink()
+    assert stat.S_IMODE(spec.stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.kspec", "mine.kspec"]
+    assert outcome(capsys, "fmt", "--check", str(link)) == (0, "", "")

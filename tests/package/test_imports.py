@@ -1,0 +1,35 @@
+"""What the commands load: cold start is kept by never importing what a verb does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "scipy", "cvxpy", "osqp", "qpsolvers", "typer", "rich", "lark", "dataclasses", "inspect", "sympy")
+
+
+def loaded_by(program: str) -> set[str]:
+    """The top-level modules that are loaded when the program ends."""
+    code = f"import sys\n{program}\nprint('\\n' + ' '.join(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert completed.returncode == 0, completed.stderr
+    return set(completed.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("verb", ["check", "fmt", "derive"])
+def test_verbs_import_nothing_heavy(verb: str) -> None:
+    loaded = loaded_by(f"from kdsl.cli.main import main; assert main([{verb!r}, 'svm_1norm']) == 0") - loaded_by("pass")
+    assert "kdsl" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_help_does_not_even_import_argparse() -> None:
+    assert "argparse" not in loaded_by("from kdsl.cli.main import main; main(['--help'])") - loaded_by("pass")
+
+
+def test_import_kdsl_loads_nothing_but_itself() -> None:
+    code = "import sys; before = set(sys.modules); import kdsl; print(*sorted(set(sys.modules) - before))"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert set(completed.stdout.split()) <= {"kdsl", "__future__"}
