@@ -49,3 +49,10 @@ def kdsl_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subp
         )
 
     return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests wanted data that the repository does not hold."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    wanting = [report for report in skipped if "shared" in str(report.longrepr).lower()]
+    terminalreporter.write_line(f"{len(wanting)} tests skipped for want of the shared data (KDSL_SHARED)")

@@ -325,3 +325,32 @@ def test_fmt_prints_checks_and_rewrites(capsys: pytest.CaptureFixture[str], tmp_
     assert stat.S_IMODE(spec.stat().st_mode) == 0o640
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.kspec", "mine.kspec"]
     assert outcome(capsys, "fmt", "--check", str(link)) == (0, "", "")
+
+
+# ----------------------------------------------------------------------- compile
+
+
+def test_syntax_tree_is_drawn_one_node_a_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec = tmp_path / "tiny.kspec"
+    spec.write_text('model tiny "a tiny one"\nvar b : real\nminimize 2 * b + 1\n')
+    assert outcome(capsys, "compile", "--emit", "syntax", str(spec)) == (0, TINY, "")
+
+
+TINY = """\
+Spec title='a tiny one'
+  name: Name id=tiny
+  statements:
+    - VarLine
+      entries:
+        - SymbolDecl
+          name: Name id=b
+          domain: Domain kind=real
+    - Objective sense=minimize
+      body: Add operators=['+']
+        terms:
+          - Mul operators=['*']
+            factors:
+              - Number text=2
+              - Name id=b
+          - Number text=1
+"""
