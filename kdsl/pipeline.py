@@ -50,7 +50,12 @@ def parse_spec(text: str, name: str = "model") -> Model:
 
 def read_spec(path: str) -> Model:
     """The model in a file; its name, where the file gives none, is the file's stem."""
-    from os.path import basename, splitext
+    from os.path import basename
 
-    with open(path, encoding="utf-8", newline="") as file:
-        return parse_spec(file.read(), splitext(basename(path))[0])
+    from kdsl.language.decoding import decode_spec
+
+    with open(path, "rb") as file:
+        text, faults = decode_spec(file.read())
+    if faults:
+        raise KdslError(faults)
+    return parse_spec(text, basename(path).removesuffix(".kspec"))

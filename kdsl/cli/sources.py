@@ -8,17 +8,19 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kdsl.cli.terminal import Console
+from kdsl.language.decoding import decode_spec
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 MAX_BYTES = 1 << 20  # four times the language's own limit: enough for the compiler to see that it is exceeded
 
 
 class Source(NamedTuple):
-    """A spec's text, the name of its model by default, and what to call it in messages."""
+    """A spec's text, the name of its model by default, what to call it in messages, and why it is not text."""
 
     text: str
     stem: str
     filename: str
+    faults: tuple[Diagnostic, ...] = ()
 
 
 def find_spec(argument: str) -> str:
@@ -45,18 +47,19 @@ def read_source(argument: str) -> Source:
     if argument == "-":
         if sys.stdin is None:
             raise OSError("standard input is closed")
-        return Source(_decode(sys.stdin.buffer.read(MAX_BYTES), "<stdin>"), "stdin", "<stdin>")
+        return _source(sys.stdin.buffer.read(MAX_BYTES), "stdin", "<stdin>")
     path = find_spec(argument)
     with open(path, "rb") as file:
         content = file.read(MAX_BYTES)
-    stem = os.path.basename(path).removesuffix(".kspec")
-    return Source(_decode(content, path), stem, path)
+    return _source(content, os.path.basename(path).removesuffix(".kspec"), path)
 
 
 def on_spec(argument: str, console: Console, action: Callable[[Source], int]) -> int:
     """Run `action` on the spec that the argument means; what it refuses is reported with its place in the text."""
     source = read_source(argument)
     try:
+        if source.faults:
+            raise KdslError(source.faults)
         return action(source)
     except KdslError as error:
         report(error.diagnostics, source, console)
@@ -86,10 +89,8 @@ def write_result(path: str, text: str) -> None:
         file.write(text)
 
 
-def _decode(content: bytes, filename: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if len(content) == MAX_BYTES and error.start > MAX_BYTES - 4:
-            return content[: error.start].decode("utf-8")
-        raise
+def _source(content: bytes, stem: str, filename: str) -> Source:
+    if len(content) == MAX_BYTES:  # the cut may go through a character
+        content = content.decode("utf-8", "ignore").encode()
+    text, faults = decode_spec(content)
+    return Source(text, stem, filename, faults)

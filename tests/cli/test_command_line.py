@@ -253,19 +253,33 @@ def test_path_wins_over_a_shipped_name(tmp_path: Path, monkeypatch: pytest.Monke
     assert sources.read_source("svm_1norm").filename == resources.spec_path("svm_1norm")
     (tmp_path / "svm_1norm").rmdir()
     (tmp_path / "svm_1norm").write_text("model mine\n")
-    assert sources.read_source("svm_1norm") == ("model mine\n", "svm_1norm", "svm_1norm")
+    assert sources.read_source("svm_1norm") == ("model mine\n", "svm_1norm", "svm_1norm", ())
 
 
 def test_text_is_read_as_it_is(tmp_path: Path) -> None:
     spec = tmp_path / "a.b.kspec"
     spec.write_bytes(b"\xef\xbb\xbfmodel a\r\n# \xce\xbe\n")
-    assert sources.read_source(str(spec)) == ("\ufeffmodel a\r\n# ξ\n", "a.b", str(spec))
+    assert sources.read_source(str(spec)) == ("\ufeffmodel a\r\n# ξ\n", "a.b", str(spec), ())
+
+
+@pytest.mark.parametrize("verb", ["check", "fmt", "derive"])
+def test_other_encodings_are_refused_at_their_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str
+) -> None:
+    spec = tmp_path / "latin.kspec"
+    spec.write_bytes("model latin\n# naïve\n".encode("latin-1"))
+    code, out, err = outcome(capsys, verb, str(spec))
+    assert code == 1
+    assert "error[K190]: byte 0xef at offset 16" in out + err
+    assert f"{spec}:2:5" in out + err
 
 
 def test_only_so_much_of_a_file_is_read(tmp_path: Path) -> None:
     spec = tmp_path / "long.kspec"
     spec.write_text("#" + "ξ" * sources.MAX_BYTES, encoding="utf-8")
-    assert len(sources.read_source(str(spec)).text.encode()) <= sources.MAX_BYTES
+    source = sources.read_source(str(spec))
+    assert sources.MAX_BYTES - 4 < len(source.text.encode()) <= sources.MAX_BYTES
+    assert source.faults == ()
 
 
 # ----------------------------------------------------------------- specs, explain

@@ -35,6 +35,8 @@ def run(arguments: Namespace, console: Console) -> int:
 
 
 def _diagnostics(source: Source) -> tuple[Diagnostic, ...]:
+    if source.faults:
+        return source.faults
     try:
         return pipeline.check(pipeline.syntax(source.text), source.text, source.stem).diagnostics
     except KdslError as error:
