@@ -52,10 +52,7 @@ def read_spec(path: str) -> Model:
     """The model in a file; its name, where the file gives none, is the file's stem."""
     from os.path import basename
 
-    from kdsl.language.decoding import decode_spec
+    from kdsl.language.source import decode_source
 
     with open(path, "rb") as file:
-        text, faults = decode_spec(file.read())
-    if faults:
-        raise KdslError(faults)
-    return parse_spec(text, basename(path).removesuffix(".kspec"))
+        return parse_spec(decode_source(file.read()), basename(path).removesuffix(".kspec"))

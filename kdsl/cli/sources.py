@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kdsl.cli.terminal import Console
-from kdsl.language.decoding import decode_spec
+from kdsl.language import limits
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.source import check_size, decode_source
 
-MAX_BYTES = 1 << 20  # four times the language's own limit: enough for the compiler to see that it is exceeded
+MAX_BYTES = limits.SOURCE_BYTES + 1  # enough to see that there is too much
 
 
 class Source(NamedTuple):
@@ -47,11 +48,13 @@ def read_source(argument: str) -> Source:
     if argument == "-":
         if sys.stdin is None:
             raise OSError("standard input is closed")
-        return _source(sys.stdin.buffer.read(MAX_BYTES), "stdin", "<stdin>")
+        content = sys.stdin.buffer.read(MAX_BYTES)
+        return _source(content, len(content), "stdin", "<stdin>")
     path = find_spec(argument)
     with open(path, "rb") as file:
         content = file.read(MAX_BYTES)
-    return _source(content, os.path.basename(path).removesuffix(".kspec"), path)
+        size = max(len(content), os.fstat(file.fileno()).st_size)
+    return _source(content, size, os.path.basename(path).removesuffix(".kspec"), path)
 
 
 def on_spec(argument: str, console: Console, action: Callable[[Source], int]) -> int:
@@ -89,8 +92,10 @@ def write_result(path: str, text: str) -> None:
         file.write(text)
 
 
-def _source(content: bytes, stem: str, filename: str) -> Source:
-    if len(content) == MAX_BYTES:  # the cut may go through a character
-        content = content.decode("utf-8", "ignore").encode()
-    text, faults = decode_spec(content)
-    return Source(text, stem, filename, faults)
+def _source(content: bytes, size: int, stem: str, filename: str) -> Source:
+    try:
+        check_size(size)
+        return Source(decode_source(content), stem, filename)
+    except KdslError as error:
+        readable = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+        return Source(readable, stem, filename, error.diagnostics)
