@@ -1,0 +1,366 @@
+"""Names in expressions: what a name or `base[subscripts]` refers to, and what to say when it refers to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from kdsl.algebra.builtin_losses import LOSSES_BY_NAME
+from kdsl.language import calls
+from kdsl.language.diagnostics import Label
+from kdsl.language.model import IndexSet
+from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Scope, Symbol
+from kdsl.language.suggestions import greek, look_alike, nearest
+from kdsl.language.syntax import Expr, Item, LetDecl, Name, Number
+from kdsl.language.values import Member, Real, Row, Type, Unknown, Vector, describe
+
+Visit = Generator[tuple[Expr, Scope], Type, Type]
+UNKNOWN = Unknown()
+SLACKS = ("xi", "zeta", "slack", "eta")
+
+
+def name_rule(env: Environment, expression: Name, scope: Scope) -> Visit:
+    bound = scope.bound.get(expression.id)
+    if bound is not None:
+        return bound
+    symbol = env.symbols.get(expression.id)
+    if symbol is None:
+        unknown_name(env, expression, (), scope)
+        return UNKNOWN
+    env.used.add(symbol.name)
+    if symbol.kind == "index":
+        unbound_index(env, expression, scope, None, None)
+        return UNKNOWN
+    if symbol.kind == "size":
+        return Real()
+    if symbol.kind == "abbreviation" and isinstance(symbol.declaration, LetDecl) and not symbol.declaration.formals:
+        value = yield from calls.expand(env, symbol.declaration, (), expression.span, scope)
+        return value
+    if symbol.kind in ("set", "kernel", "loss", "abbreviation"):
+        _not_a_value(env, expression, symbol)
+        return UNKNOWN
+    if symbol.sets:
+        wrong_count(env, expression, symbol, 0)
+        return UNKNOWN
+    return _value(env, expression, symbol, scope)
+
+
+def item_rule(env: Environment, expression: Item, scope: Scope) -> Visit:
+    base = expression.base
+    bound = scope.bound.get(base.id)
+    if isinstance(bound, Row):
+        yield from _subscripts(env, expression, (bound.set,), scope)
+        return Real()
+    symbol = env.symbols.get(base.id)
+    if bound is not None or (symbol is not None and symbol.kind not in ("datum", "parameter", "variable")):
+        _no_subscripts(env, expression, symbol)
+        return UNKNOWN
+    if symbol is None:
+        unknown_name(env, base, expression.subscripts, scope)
+        return UNKNOWN
+    env.used.add(symbol.name)
+    if len(expression.subscripts) != len(symbol.sets):
+        wrong_count(env, expression, symbol, len(expression.subscripts))
+        return UNKNOWN
+    fits = yield from _subscripts(env, expression, symbol.sets, scope)
+    return _value(env, expression, symbol, scope) if fits else UNKNOWN
+
+
+def _value(env: Environment, expression: Name | Item, symbol: Symbol, scope: Scope) -> Type:
+    value = symbol.value if symbol.value is not None else UNKNOWN
+    if symbol.kind != "variable":
+        return value
+    if scope.owner.kind == "loss":
+        env.error(
+            "K215",
+            f"the loss `{scope.owner.title}` reads the unknown `{env.text(expression)}`",
+            expression.span,
+            "an unknown of the model",
+            why="a loss is a function of its own arguments; its convexity is proven once, for every use",
+            help=f"pass it in: make it one of the formals of `{scope.owner.title}`",
+        )
+        return UNKNOWN
+    if scope.owner.kind == "predict":
+        return value._replace(degree=0) if isinstance(value, Real | Vector) else value
+    return value
+
+
+def _subscripts(
+    env: Environment, item: Item, sets: tuple[IndexSet, ...], scope: Scope
+) -> Generator[tuple[Expr, Scope], Type, bool]:
+    """Whether every subscript is an element of the set that is expected there."""
+    fits = True
+    for position, (subscript, expected) in enumerate(zip(item.subscripts, sets, strict=False)):
+        if isinstance(subscript, Name) and subscript.id in env.indices and subscript.id not in scope.bound:
+            env.used.add(subscript.id)
+            unbound_index(env, subscript, scope, item, position)
+            fits = False
+            continue
+        value = yield subscript, scope
+        if isinstance(value, Member) and value.set == expected:
+            continue
+        fits = False
+        if isinstance(value, Unknown):
+            continue
+        if isinstance(value, Member):
+            _wrong_set(env, item, subscript, value.set, expected, scope)
+        elif isinstance(value, Real) and isinstance(subscript, Item):
+            calls.number_for_label(env, subscript, expected.size)
+        else:
+            _not_an_index(env, item, subscript, expected, value)
+    return fits
+
+
+def _wrong_set(
+    env: Environment, item: Item, subscript: Expr, found: IndexSet, expected: IndexSet, scope: Scope
+) -> None:
+    right = [name for name in scope.bound if scope.bound[name] == Member(expected)]
+    right += [name for name in env.indices if env.index_set(name) == expected and name not in right]
+    declared = env.symbols[item.base.id].span if item.base.id in env.symbols else item.base.span
+    env.error(
+        "K207",
+        f"`{env.text(subscript)}` is {describe(Member(found))}, but `{item.base.id}` is indexed by "
+        f"{_set_words(expected)}",
+        subscript.span,
+        "index of another set",
+        also=(Label(declared, f"declared over {_set_words(expected)}"),) if declared != item.base.span else (),
+        help=f"write {item.base.id}[{right[0]}]"
+        if right
+        else f"declare an index that runs over {_set_words(expected)}",
+    )
+
+
+def _set_words(found: IndexSet) -> str:
+    return f"`{found.size}`" if found.labelled else f"1..{found.size}"
+
+
+def _not_an_index(env: Environment, item: Item, subscript: Expr, expected: IndexSet, value: Type) -> None:
+    literal = isinstance(subscript, Number)
+    env.error(
+        "K208",
+        f"`{env.text(subscript)}` cannot be a subscript of `{item.base.id}`",
+        subscript.span,
+        "a literal position" if literal else describe(value),
+        why="the algebra treats all elements of a set alike, and the data decide how many there are"
+        if literal
+        else f"`{item.base.id}` is indexed by {_set_words(expected)}",
+        help="use an index variable, or single the element out by a `where` on a datum",
+    )
+
+
+def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given: int) -> None:
+    wanted = f"{symbol.name}[{', '.join(symbol.subscripts)}]" if symbol.sets else symbol.name
+    message = (
+        f"`{symbol.name}` stands without its index"
+        if given == 0
+        else f"`{env.text(expression)}` has {given} subscript{'s' * (given != 1)}, `{symbol.name}` has {len(symbol.sets)}"
+    )
+    env.error(
+        "K209",
+        message,
+        expression.span,
+        f"one number for each {', '.join(symbol.subscripts)}" if symbol.sets and given == 0 else "",
+        also=(Label(symbol.span, f"declared as {wanted}"),),
+        help=f"write {wanted}",
+    )
+
+
+def _no_subscripts(env: Environment, item: Item, symbol: Symbol | None) -> None:
+    name = item.base.id
+    what = KIND_WORDS[symbol.kind] if symbol is not None else "an argument"
+    inside = ", ".join(env.text(subscript) for subscript in item.subscripts)
+    callable_ = symbol is not None and symbol.kind in ("abbreviation", "loss", "kernel")
+    env.error(
+        "K209",
+        f"`{name}` is {what} and takes no subscript",
+        item.span,
+        help=f"write {name}({inside})" if callable_ else f"write {name} without [{inside}]",
+    )
+
+
+def _not_a_value(env: Environment, expression: Name, symbol: Symbol) -> None:
+    name = symbol.name
+    advice = {
+        "kernel": f"write {name}(x[i], x[j]) for its value at two points",
+        "set": f"declare an index that runs over it: index k in {name}",
+        "loss": f"give it its argument: {name}(r)",
+    }
+    formals = ", ".join(formal.id for formal in symbol.declaration.formals) if symbol.declaration else ""
+    env.error(
+        "K210",
+        f"`{name}` is {KIND_WORDS[symbol.kind]}, not a number or a vector",
+        expression.span,
+        also=(Label(symbol.span, "declared here"),),
+        help=advice.get(symbol.kind, f"give it its argument: {name}({formals})"),
+    )
+
+
+# ------------------------------------------------------------ unknown names
+
+
+def unknown_name(env: Environment, name: Name, subscripts: tuple[Expr, ...], scope: Scope) -> None:
+    """Reports a name that nothing declares, once in a file, with the likeliest remedy."""
+    written = name.id
+    if written in FUNCTIONS or written in LOSSES_BY_NAME:
+        usage = FUNCTIONS.get(written, f"{written}(r)")
+        env.error("K210", f"`{written}` is a function and needs its argument", name.span, help=f"write {usage}")
+        return
+    known = [*env.symbols, *scope.bound]
+    twin = look_alike(written, known)
+    if twin:
+        env.error(
+            "K202",
+            f"`{written}` is not declared, but {greek(twin)} is, and the two look alike",
+            name.span,
+            f"read as {greek(written)}",
+            why="the Greek letter and the Latin one are different names",
+            help=f"write {twin} here" if twin in GREEK_SPELLED else f"write {twin} here, or rename the declaration",
+            subject=(written,),
+        )
+        return
+    listed = ", ".join(env.text(subscript) for subscript in subscripts)
+    near = nearest(written, known)
+    slack = written.rstrip("'").startswith(SLACKS)
+    if slack:
+        _undeclared_slack(env, name, subscripts, near)
+        return
+    shape = f"{written}[{listed}]" if subscripts else written
+    env.error(
+        "K201",
+        f"unknown name `{written}`",
+        name.span,
+        "nothing of this name is declared",
+        help=f"did you mean `{near}`?" if near else f"declare it: `var {shape} : real`, or in a `data` or `param` line",
+        subject=(written,),
+    )
+
+
+def _undeclared_slack(env: Environment, name: Name, subscripts: tuple[Expr, ...], near: str) -> None:
+    indices = [subscript.id for subscript in subscripts if isinstance(subscript, Name)]
+    shape = f"{name.id}[{', '.join(indices)}]" if indices else name.id
+    alternative = f"; or did you mean `{near}`?" if near else ""
+    env.error(
+        "K211",
+        f"the slack `{name.id}` is used but not declared",
+        name.span,
+        "not declared",
+        why="the dual needs to know its sign: a slack that is >= 0 turns into a bound on a multiplier",
+        help=f"add `{shape} : real >= 0` to the `var` line{alternative}",
+        subject=(name.id,),
+    )
+
+
+# ------------------------------------------------------------------ indices
+
+
+def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None, position: int | None) -> None:
+    """Reports an index that no label, sum or formal binds; once for each statement."""
+    owner, written = scope.owner, name.id
+    where = f"`{owner.title}`" if owner.kind in ("constraint", "let", "loss") else f"the {owner.title}"
+    shown = env.text(item) if item is not None else written
+    subject = (owner.kind, owner.title, written)
+    if owner.kind != "constraint":
+        summed = f"sum[{written}] {shown}"
+        env.error(
+            "K204",
+            f"index `{written}` is not bound in {where}",
+            name.span,
+            f"unbound; no sum runs over `{written}`",
+            why=f"{where} is one number, but {shown} is one for each {written}"
+            if owner.kind == "objective"
+            else f"{shown} is one number for each {written}, and nothing here says which",
+            help=f"write {summed}"
+            if owner.kind != "let"
+            else f"make it a formal, {owner.title}({written}), or sum over it",
+            subject=subject,
+        )
+        return
+    bound = ", ".join(f"`{index}`" for index in owner.indices)
+    labelled = f"{owner.title.partition('[')[0]}[{','.join((*owner.indices, written))}]"
+    remedy = f"label it {labelled}"
+    if item is not None and position is not None:
+        wanted = env.index_set(written)
+        twin = next((index for index in owner.indices if env.index_set(index) == wanted), "")
+        if twin:
+            subscripts = [env.text(subscript) for subscript in item.subscripts]
+            subscripts[position] = twin
+            remedy = f"write {item.base.id}[{', '.join(subscripts)}], or {remedy}"
+    each = f"one multiplier per {' and '.join(owner.indices)}" if owner.indices else "a single multiplier"
+    env.error(
+        "K203",
+        f"index `{written}` is not bound in `{owner.title}`",
+        name.span,
+        f"unbound; the label binds only {bound}" if bound else "unbound; the label binds no index",
+        also=(Label(owner.span),),
+        why=f"{owner.title} gets {each}, so L has no sum over {written}",
+        help=remedy if owner.indices or "or" in remedy else f"{remedy}, or sum over {written}",
+        subject=subject,
+    )
+
+
+def bind_indices(env: Environment, indices: tuple[Name, ...], scope: Scope) -> Scope:
+    """The scope inside `sum[...]` or `argmax[...]`."""
+    bound: dict[str, Type] = {}
+    for name in indices:
+        if name.id not in env.indices:
+            undeclared_index(env, name)
+            bound[name.id] = UNKNOWN
+            continue
+        env.used.add(name.id)
+        if name.id in bound or isinstance(scope.bound.get(name.id), Member):
+            bound_twice(env, name, scope)
+        bound[name.id] = Member(env.index_set(name.id))
+    whole_tuples(env, indices, tuple(scope.bound))
+    return scope.bind(bound)
+
+
+def bound_twice(env: Environment, name: Name, scope: Scope) -> None:
+    owner = scope.owner
+    by_label = owner.kind == "constraint" and name.id in owner.indices
+    wanted = env.index_set(name.id)
+    spare = next((n for n in env.indices if env.index_set(n) == wanted and n not in scope.bound), "")
+    env.error(
+        "K206",
+        f"index `{name.id}` is bound twice",
+        name.span,
+        "bound again here",
+        also=(Label(owner.span, "bound by the label"),) if by_label else (),
+        why=f"inside, `{name.id}` could mean either of the two",
+        help=f"let the inner sum run over `{spare}`" if spare else f"declare a second index over {_set_words(wanted)}",
+    )
+
+
+def whole_tuples(env: Environment, indices: tuple[Name, ...], outer: tuple[str, ...]) -> None:
+    """An index that was declared in a tuple is bound together with its partners: the filter couples them."""
+    given = {name.id for name in indices}
+    for name in indices:
+        index = env.indices.get(name.id)
+        if index is None or len(index.names) < 2 or set(index.names) <= given:
+            continue
+        env.error(
+            "K212",
+            f"`{name.id}` is declared only as part of ({', '.join(index.names)})",
+            name.span,
+            "bound without its partner",
+            also=(Label(index.span, "declared together"),),
+            why="the pairs are chosen together, by their `where`",
+            help=f"bind them together: [{', '.join(index.names)}], or declare another index for this one",
+        )
+        return
+
+
+def undeclared_index(env: Environment, name: Name) -> None:
+    known = nearest(name.id, env.indices)
+    symbol = env.symbols.get(name.id)
+    what = f"`{name.id}` is {KIND_WORDS[symbol.kind]}, not an index" if symbol else f"unknown index `{name.id}`"
+    env.error(
+        "K213",
+        what,
+        name.span,
+        "not declared in an `index` line",
+        also=(Label(symbol.span, "declared here"),) if symbol else (),
+        help=f"did you mean `{known}`?" if known and not symbol else f"declare it: `index {name.id} in 1..l`",
+        subject=(name.id,),
+    )
+
+
+GREEK_SPELLED = frozenset(("alpha", "gamma", "nu", "rho", "mu", "kappa"))

@@ -1,0 +1,394 @@
+"""The statements of a model: objective, constraints, predict clauses, lets and losses, and what is left unused."""
+
+from __future__ import annotations
+
+from kdsl.language.constants import constant
+from kdsl.language.declarations import Declarations
+from kdsl.language.diagnostics import Label
+from kdsl.language.expressions import condition_of, number_of, type_of
+from kdsl.language.formals import formal_type
+from kdsl.language.names import bind_indices
+from kdsl.language.scopes import KIND_WORDS, Environment, Owner, Scope
+from kdsl.language.suggestions import nearest
+from kdsl.language.syntax import (
+    ConstraintDecl,
+    Expr,
+    LetDecl,
+    LossDecl,
+    Mul,
+    Name,
+    Norm,
+    Objective,
+    Pow,
+    Predict,
+    Span,
+    Spec,
+    SubjectTo,
+)
+from kdsl.language.values import Choice, Member, Real, Sign, Type, Unknown, Vector, describe
+from kdsl.language.walk import top_terms, walk
+
+PREDICT_KINDS = ("label", "class", "value", "score", "novelty", "probability")
+
+
+def check_statements(env: Environment, spec: Spec, declarations: Declarations) -> None:
+    """Types every expression of the model and reports what is wrong with it."""
+    for index in declarations.indices:
+        owner = Owner("where", "where", index.names, index.span)
+        scope = Scope(owner, {name: Member(found) for name, found in zip(index.names, index.sets, strict=True)})
+        for condition in index.where:
+            condition_of(env, condition, scope)
+    for loss in declarations.losses:
+        _loss(env, loss)
+    for let in declarations.lets:
+        _let(env, let)
+    objectives = [line for line in spec.statements if isinstance(line, Objective)]
+    _objectives(env, spec, objectives)
+    labels: dict[str, Name] = {}
+    for line in spec.statements:
+        if isinstance(line, SubjectTo):
+            for constraint in line.constraints:
+                _constraint(env, constraint, labels)
+    predictions = [line for line in spec.statements if isinstance(line, Predict)]
+    _predictions(env, predictions)
+
+
+def _formals(env: Environment, formals: tuple[Name, ...], body: Expr, point: bool) -> dict[str, Type]:
+    found: dict[str, Type] = {}
+    for formal in formals:
+        if formal.id in found:
+            env.error("K205", f"the argument `{formal.id}` is named twice", formal.span, help="rename one of the two")
+        found[formal.id] = formal_type(env, formal.id, body, point)
+        _shadowing(env, formal)
+    return found
+
+
+def _shadowing(env: Environment, formal: Name) -> None:
+    symbol = env.symbols.get(formal.id)
+    if symbol is None or symbol.kind in ("index", "datum"):
+        return
+    env.error(
+        "K232",
+        f"the argument `{formal.id}` hides {KIND_WORDS[symbol.kind]} of the same name",
+        formal.span,
+        also=(Label(symbol.span, "hidden in this clause"),),
+        help="rename the argument",
+        severity="warning",
+    )
+
+
+def _let(env: Environment, let: LetDecl) -> None:
+    scope = Scope(Owner("let", let.name.id, (), let.name.span), _formals(env, let.formals, let.body, False))
+    env.expanding.append(let.name.id)
+    type_of(env, let.body, scope)
+    env.expanding.pop()
+
+
+def _loss(env: Environment, loss: LossDecl) -> None:
+    bound: dict[str, Type] = {}
+    for formal in (*loss.formals, *loss.parameters):
+        if formal.id in bound:
+            env.error("K205", f"the argument `{formal.id}` is named twice", formal.span, help="rename one of the two")
+        bound[formal.id] = Real(1 if formal in loss.formals else 0)
+    number_of(env, loss.body, Scope(Owner("loss", loss.name.id, (), loss.name.span), bound))
+
+
+# ---------------------------------------------------------------- objective
+
+
+def _objectives(env: Environment, spec: Spec, objectives: list[Objective]) -> None:
+    if not objectives:
+        end = min(len(env.source), spec.span.end or len(env.source))
+        env.error(
+            "K234",
+            "the model has no objective",
+            Span(max(0, end - 1), end),
+            "nothing is minimised",
+            help="add a line such as `minimize 1/2 ||w||^2 + C * sum[i] xi[i]`",
+        )
+    for extra in objectives[1:]:
+        env.error(
+            "K233",
+            "a model has one objective, and this is another",
+            Span(extra.span.start, extra.span.start + len(extra.sense)),
+            "second objective",
+            also=(Label(Span(objectives[0].span.start, objectives[0].span.start + len(objectives[0].sense)), "first"),),
+            why="two aims have no common optimum; a trade-off between them needs a weight",
+            help="add the two with a parameter as weight: minimize A + C * B",
+        )
+    for objective in objectives:
+        _objective(env, objective)
+
+
+def _objective(env: Environment, objective: Objective) -> None:
+    body = objective.body
+    value = number_of(env, body, Scope(Owner("objective", "objective", (), objective.span), {}))
+    if value is None:
+        return
+    if not value.degree:
+        env.error(
+            "K335",
+            "the objective holds no unknown",
+            body.span,
+            "the same for every choice of the unknowns",
+            help="minimise something that depends on the variables of the `var` line",
+        )
+    terms = list(top_terms(body))
+    for sign, term in terms:
+        norm = _norm_in(term)
+        if norm is not None and (sign < 0) == (objective.sense == "minimize"):
+            _maximised_norm(env, objective, term)
+    _unsquared(env, objective, [term for _, term in terms])
+
+
+def _norm_in(term: Expr) -> Norm | None:
+    """The norm that is, with numbers and parameters, the whole of a term: `1/2 ||w||^2`, `||w||`."""
+    factors = term.factors if isinstance(term, Mul) else (term,)
+    for factor in factors:
+        if isinstance(factor, Norm):
+            return factor
+        if isinstance(factor, Pow) and isinstance(factor.base, Norm):
+            return factor.base
+    return None
+
+
+def _maximised_norm(env: Environment, objective: Objective, term: Expr) -> None:
+    minimised = objective.sense == "minimize"
+    env.error(
+        "K321",
+        f"a norm is maximised: `{env.text(term)}`",
+        term.span,
+        "minus a norm, minimised" if minimised else "maximised",
+        why="a norm is convex and has no largest value, so the problem is unbounded or has no dual without a gap",
+        help="drop the minus sign" if minimised else "write minimize: a large margin is a small ||w||^2",
+    )
+
+
+def _unsquared(env: Environment, objective: Objective, terms: list[Expr]) -> None:
+    """A single unsquared norm, with no other norm beside it, is nearly always a forgotten square."""
+    norms = [part for term in terms for part in walk(term) if isinstance(part, Norm)]
+    if len(norms) != 1:
+        return
+    for term in terms:
+        factors = term.factors if isinstance(term, Mul) else (term,)
+        norm = next((factor for factor in factors if isinstance(factor, Norm)), None)
+        if norm is not None:
+            written = env.text(norm)
+            env.error(
+                "K322",
+                f"`{written}` is not squared",
+                norm.span,
+                "a norm, not its square",
+                why="the norm itself is legal, but leads to a cone instead of a quadratic program: "
+                "another dual, and other solvers",
+                help=f"write {written}^2 if the square was meant",
+                severity="warning",
+            )
+
+
+# -------------------------------------------------------------- constraints
+
+
+def _constraint(env: Environment, constraint: ConstraintDecl, labels: dict[str, Name]) -> None:
+    label, indices = constraint.label, tuple(name.id for name in constraint.indices)
+    earlier = labels.setdefault(label.id, label)
+    if earlier is not label:
+        env.error(
+            "K235",
+            f"two constraints are labelled `{label.id}`",
+            label.span,
+            also=(Label(earlier.span, "first here"),),
+            why="the label names the multiplier, in the derivation and in the answer",
+            help="give one of them another label",
+        )
+    title = f"{label.id}[{','.join(indices)}]" if indices else label.id
+    bracket = env.source.find("]", constraint.indices[-1].span.end) if indices else -1
+    at = Span(label.span.end, bracket + 1) if bracket >= 0 else label.span
+    owner = Owner("constraint", title, indices, at)
+    scope = bind_indices(env, constraint.indices, Scope(owner, {}))
+    for condition in constraint.where:
+        condition_of(env, condition, scope._replace(owner=owner))
+    comparison = constraint.comparison
+    if comparison.relation in ("<", ">", "!="):
+        _relation(env, constraint)
+    sides = [type_of(env, side, scope) for side in (comparison.left, comparison.right)]
+    if any(isinstance(side, Unknown) for side in sides):
+        return
+    if any(isinstance(side, Vector) for side in sides):
+        _vector_constraint(env, constraint, sides)
+        return
+    _numbers(env, constraint, title, sides)
+
+
+def _relation(env: Environment, constraint: ConstraintDecl) -> None:
+    comparison = constraint.comparison
+    relation = comparison.relation
+    between = env.source[comparison.left.span.end : comparison.right.span.start]
+    start = comparison.left.span.end + max(0, between.find(relation))
+    at = Span(start, start + len(relation)) if relation in between else comparison.span
+    if relation == "!=":
+        env.error(
+            "K320",
+            f"`!=` cannot be a constraint of `{constraint.label.id}`",
+            at,
+            "excludes single values",
+            why="what is left after values are excluded is not convex",
+            help="use <=, >= or =; to leave examples out, write a `where` before the colon",
+        )
+        return
+    env.error(
+        "K320",
+        f"a strict inequality in `{constraint.label.id}`",
+        at,
+        "strict",
+        why="over an open set a minimum need not be attained, and no solver tells < from <=",
+        help=f"write {relation}= ; for a distance to the bound, name it: ... {relation}= 1",
+    )
+
+
+def _vector_constraint(env: Environment, constraint: ConstraintDecl, sides: list[Type]) -> None:
+    comparison = constraint.comparison
+    at = comparison.left if isinstance(sides[0], Vector) else comparison.right
+    env.error(
+        "K334",
+        f"`{constraint.label.id}` compares vectors",
+        at.span,
+        describe(sides[0] if isinstance(sides[0], Vector) else sides[1]),
+        why="a constraint is about numbers, and gets one multiplier each",
+        help="compare inner products with phi(...), or a squared norm: ||u - v||^2 <= B",
+    )
+
+
+def _numbers(env: Environment, constraint: ConstraintDecl, title: str, sides: list[Type]) -> None:
+    comparison = constraint.comparison
+    degrees = 0
+    for side, written in zip(sides, (comparison.left, comparison.right), strict=True):
+        real = side
+        if isinstance(side, Sign | Choice) or not isinstance(side, Real):
+            from_member = isinstance(side, Member) and not side.set.labelled
+            real = Real() if from_member else None
+            if real is None:
+                env.error(
+                    "K328",
+                    f"`{env.text(written)}` is {describe(side)}, and a constraint compares numbers",
+                    written.span,
+                    help="to choose examples by their label, write a `where` before the colon",
+                )
+                return
+        assert isinstance(real, Real)
+        degrees = max(degrees, real.degree)
+        if real.atom == "||.||":
+            _norm_in_constraint(env, constraint, written)
+            return
+        if real.atom:
+            env.error(
+                "K331",
+                f"`{real.atom}` stands in the constraint `{title}`",
+                written.span,
+                "only in an objective",
+                why="each constraint gets a multiplier; a piecewise function has one for each of its pieces",
+                help="write one constraint for each piece of it, or penalise it in the objective",
+            )
+            return
+    if not degrees:
+        env.error(
+            "K336",
+            f"the constraint `{title}` holds no unknown",
+            comparison.span,
+            "the same for every choice of the unknowns",
+            why="it is true or false before anything is solved",
+            help="drop it, or use it as a `where` that chooses examples",
+        )
+
+
+def _norm_in_constraint(env: Environment, constraint: ConstraintDecl, side: Expr) -> None:
+    norm = next((part for part in walk(side) if isinstance(part, Norm)), side)
+    other = constraint.comparison.right if side is constraint.comparison.left else constraint.comparison.left
+    value, text = constant(other), env.text(other)
+    squared = str(value * value) if value is not None else (f"{text}^2" if isinstance(other, Name) else f"({text})^2")
+    relation = constraint.comparison.relation
+    env.error(
+        "K322",
+        f"`{env.text(norm)}` is not squared in `{constraint.label.id}`",
+        norm.span,
+        "a norm, not its square",
+        why="squared, the constraint says the same and is quadratic: its multiplier folds into the dual",
+        help=f"square both sides: {env.text(norm)}^2 {relation} {squared}",
+    )
+
+
+# -------------------------------------------------------------- predictions
+
+
+def _predictions(env: Environment, predictions: list[Predict]) -> None:
+    kinds: dict[str, Name] = {}
+    for line in predictions:
+        earlier = kinds.setdefault(line.kind.id, line.kind)
+        if earlier is not line.kind:
+            env.error(
+                "K235",
+                f"`predict {line.kind.id}` is given twice",
+                line.kind.span,
+                also=(Label(earlier.span, "first here"),),
+                help="keep one of the two",
+            )
+        _prediction(env, line)
+
+
+def _prediction(env: Environment, line: Predict) -> None:
+    kind = line.kind.id
+    bound = _formals(env, line.formals, line.body, True)
+    value = type_of(env, line.body, Scope(Owner("predict", f"predict {kind}", (), line.kind.span), bound))
+    if kind not in PREDICT_KINDS:
+        near = nearest(kind, PREDICT_KINDS)
+        env.error(
+            "K337",
+            f"unknown kind of prediction `{kind}`",
+            line.kind.span,
+            why=f"the kinds are {', '.join(PREDICT_KINDS)}",
+            help=f"did you mean `{near}`?" if near else "write `value` for a number, `label` for a sign",
+        )
+        return
+    if isinstance(value, Unknown):
+        return
+    body = env.text(line.body)
+    wanted, advice = "a number", f"predict {kind} gives a number: leave out sign and argmax"
+    fits = isinstance(value, Real)
+    if kind == "label":
+        fits, wanted, advice = isinstance(value, Sign), "a sign", f"write sign({body}), or `predict value`"
+    elif kind == "class":
+        fits, wanted = isinstance(value, Choice), "a label"
+        advice = "write argmax[k] of a score for each k"
+    elif isinstance(value, Sign):
+        advice = "write `predict label`, or leave out sign"
+    elif isinstance(value, Choice):
+        advice = "write `predict class`"
+    if not fits:
+        env.error(
+            "K338",
+            f"`predict {kind}` needs {wanted}, and this is {describe(value)}",
+            line.body.span,
+            describe(value),
+            also=(Label(line.kind.span),),
+            help=advice,
+        )
+
+
+# ------------------------------------------------------------------- unused
+
+
+def check_unused(env: Environment) -> None:
+    """Warns about declared names that nothing uses."""
+    for symbol in env.symbols.values():
+        if symbol.name in env.used or symbol.kind in ("size", "set"):
+            continue
+        what = {"abbreviation": "abbreviation", "datum": "datum", "variable": "unknown"}.get(symbol.kind, symbol.kind)
+        why = "a mistyped name elsewhere is the usual cause" if symbol.kind in ("parameter", "variable") else ""
+        env.error(
+            "K236",
+            f"the {what} `{symbol.name}` is never used",
+            symbol.span,
+            why=why,
+            help="use it or remove it",
+            severity="warning",
+        )
