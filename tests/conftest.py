@@ -1,11 +1,8 @@
-"""What every test may ask for: the checkout's root, the shared data, and the command line in a process of its own."""
+"""What every test may ask for, the checkout's root and the shared data, and how many had to do without the latter."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,29 +23,6 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("no shared data: set KDSL_SHARED")
     return folder
-
-
-@pytest.fixture(scope="session")
-def kdsl_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run `kdsl ARGUMENTS` in a fresh process outside the checkout."""
-    outside = tmp_path_factory.mktemp("outside")
-
-    def run(
-        *arguments: str, stdin: str | bytes = "", environment: dict[str, str] | None = None, cwd: Path = outside
-    ) -> subprocess.CompletedProcess[str]:
-        completed = subprocess.run(
-            [sys.executable, "-m", "kdsl", *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=cwd,
-            env={**os.environ, **(environment or {})},
-            timeout=120,
-        )
-        return subprocess.CompletedProcess(
-            completed.args, completed.returncode, completed.stdout.decode(), completed.stderr.decode()
-        )
-
-    return run
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

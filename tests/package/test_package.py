@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("package")  # one worker builds, once
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
