@@ -16,19 +16,22 @@ class Console(NamedTuple):
 
     def out(self, text: str) -> None:
         """Part of the result, for a reader: beyond ASCII only where the terminal shows it."""
-        _write(text.encode("ascii", "backslashreplace").decode() if self.ascii else text)
+        _write(text.encode("ascii" if self.ascii else "utf-8", "backslashreplace").decode())
 
     def out_file(self, text: str) -> None:
         """A result that is a file's content (JSON, LaTeX, HTML, a spec): UTF-8, whatever the terminal is."""
         _write(text, utf8=True)
 
     def err(self, text: str) -> None:
-        """A message."""
-        if sys.stderr is not None:
-            encoding = sys.stderr.encoding or "ascii"
-            shown = text.encode("ascii" if self.ascii else encoding, "backslashreplace").decode(encoding)
-            sys.stderr.write(shown)
+        """A message; where nobody listens, the exit code must do."""
+        if sys.stderr is None:
+            return
+        encoding = "ascii" if self.ascii else sys.stderr.encoding or "ascii"
+        try:
+            sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
             sys.stderr.flush()
+        except OSError:
+            return
 
 
 def open_console() -> Console:
@@ -80,6 +83,6 @@ def _write(text: str, utf8: bool = False) -> None:
         raise OSError("standard output is closed")
     if utf8:
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     else:
         sys.stdout.write(text)

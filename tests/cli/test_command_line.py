@@ -194,6 +194,19 @@ def test_closed_stdout_is_an_environment_error() -> None:
     assert completed.stderr == "kdsl: standard output is closed\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_messages_that_nobody_can_read_change_nothing() -> None:
+    with open("/dev/full", "w") as full:
+        completed = subprocess.run([sys.executable, "-m", "kdsl", "dervie"], stderr=full, timeout=60)
+    assert completed.returncode == 2
+
+
+def test_file_names_that_are_not_text_are_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = outcome(capsys, "fmt", "caf\udce9.kspec")
+    assert code == 4
+    assert "caf\\udce9.kspec: no such file" in err
+
+
 class Stream:
     """A stream with an encoding, which may be a terminal."""
 
