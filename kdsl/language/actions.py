@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kdsl.language.lexer import SUPERSCRIPTS, Token
+from kdsl.language.lexer import EXPONENT_DIGITS, Token
 from kdsl.language.syntax import (
     Add,
     Argmax,
@@ -53,7 +53,6 @@ _RELATIONS = {
     "LESS": "<",
     "GREATER": ">",
 }
-_DIGITS = str.maketrans(SUPERSCRIPTS, "0123456789")
 _OPERATORS = {"PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/"}
 
 
@@ -95,12 +94,12 @@ def _lines_more(v: Values) -> list[Any]:
     return v[0]  # type: ignore[no-any-return]
 
 
-def _kernel_sum(terms: list[Any], span: Span) -> Any:
-    return terms[0] if len(terms) == 1 else KernelSum(tuple(terms), span)
+def _kernel_sum(chain: Chain, span: Span) -> Any:
+    return chain.operands[0] if len(chain.operands) == 1 else KernelSum(tuple(chain.operands), span)
 
 
-def _kernel_product(factors: list[Any], span: Span) -> Any:
-    return factors[0] if len(factors) == 1 else KernelProduct(tuple(factors), span)
+def _kernel_product(chain: Chain, span: Span) -> Any:
+    return chain.operands[0] if len(chain.operands) == 1 else KernelProduct(tuple(chain.operands), span)
 
 
 def _add(chain: Chain, span: Span) -> Any:
@@ -112,7 +111,7 @@ def _mul(chain: Chain, span: Span) -> Any:
 
 
 def _exponent(token: Token) -> int:
-    return int(token.text.lstrip("^").strip().translate(_DIGITS))
+    return int(token.text.lstrip("^").strip().translate(EXPONENT_DIGITS))
 
 
 def _interval(v: Values, s: Span) -> Domain:
@@ -205,3 +204,12 @@ ACTIONS: dict[str, Callable[[Values, Span], Any]] = {
 
 def _index_names(names: list[Any]) -> tuple[Name, ...]:
     return tuple(_name(n) if isinstance(n, Token) else n for n in names)
+
+
+# Alternatives that put a node above their parts; the others pass a value on or lengthen a list.
+# Those of one child turn a Chain into a node if it has several operands, and pass a single operand on.
+HEIGHTS: dict[str, int] = dict.fromkeys(
+    ("add", "mul", "mul_tail", "mul_beside_tail", "neg", "sum", "sum_where", "argmax", "power", "item", "call")
+    + ("call_parameters", "inner", "norm", "kernel_sum", "kernel_product", "kernel_on", "kernel_call"),
+    1,
+)

@@ -2,58 +2,42 @@
 
 from __future__ import annotations
 
+from kdsl.language import limits
+from kdsl.language.brackets import Brackets
 from kdsl.language.diagnostics import Diagnostic, Label
 from kdsl.language.lexer import KEYWORDS, Token
 from kdsl.language.syntax import Span
-
-OPERAND_ENDS = frozenset({"NAME", "NUMBER", "POWER", "RPAR", "RSQB", "RBRACE", "NORM_CLOSE", "INNER_CLOSE"})
-RELATIONS = frozenset({"LESS_EQUAL", "GREATER_EQUAL", "NOT_EQUAL", "EQUAL", "LESS", "GREATER"})
-OPERATORS = frozenset({"PLUS", "MINUS", "STAR", "SLASH"})
-STATEMENTS = frozenset(KEYWORDS.values())
-BINDER_END = "the bracket that closes sum[...]"
-CONTINUES_AFTER = (
-    RELATIONS
-    | OPERATORS
-    | (STATEMENTS - {"SUBJECT_TO"})
-    | {
-        "COMMA",
-        "DECL_COMMA",
-        "SEMI",
-        "COLON",
-        "IN",
-        "ON",
-        "WHERE",
-        "DOTDOT",
-        "CROSS",
-        "INNER_OPEN",
-        "NORM_OPEN",
-        BINDER_END,
-    }
+from kdsl.language.terminals import (
+    BINDER_END,
+    CLOSERS,
+    CONTINUES_AFTER,
+    CONTINUES_BEFORE,
+    DECLARATIONS,
+    DOMAIN_WORDS,
+    OPENERS,
+    OPERAND_ENDS,
+    OPERATORS,
+    RELATIONS,
+    SUMS,
 )
-CONTINUES_BEFORE = (
-    (RELATIONS - {"LESS"}) | OPERATORS | {"COMMA", "COLON", "IN", "ON", "WHERE", "RPAR", "RSQB", "RBRACE"}
-)
-DECLARATIONS = frozenset({"DATA", "PARAM", "VAR"})
-CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE", "INNER_OPEN": "INNER_CLOSE", "NORM_OPEN": "NORM_CLOSE"}
-FIRM = frozenset({"LPAR", "LSQB", "LBRACE"})
-DOMAIN_WORDS = {"real": "REAL", "input": "INPUT"}
+from kdsl.language.wordings import statement_slip
 
 
-def arrange(raw: list[Token], start: str) -> list[Token]:
+def arrange(raw: list[Token], start: str, faults: list[Diagnostic]) -> list[Token]:
     """Return the tokens the grammar is written in; in a whole "spec" each logical line is closed by a NEWLINE."""
-    return _Layout(raw, start).run()
+    return _Layout(raw, start, faults).run()
 
 
 class _Layout:
     """One pass over the tokens; its state is the logical line it is in and the brackets that are open."""
 
-    def __init__(self, raw: list[Token], start: str) -> None:
+    def __init__(self, raw: list[Token], start: str, faults: list[Diagnostic]) -> None:
         self.raw = [token for token in raw if token.type != "COMMENT"]
+        self.faults = faults
         self.lines = start == "spec"
         self.out: list[Token] = []
-        self.brackets: list[Token] = []
+        self.brackets = Brackets(faults)
         self.kind = {"spec": "", "kernel_list": "KERNEL"}.get(start, "EXPRESSION")
-        self.binders: list[int] = []  # how many brackets are open inside each open `sum[`
         self.in_sets = False
         self.previous = ""
 
@@ -68,16 +52,10 @@ class _Layout:
                 continue
             if at_start:
                 at_start = False
-                width = self._keyword_width(position)
+                width = self._begin_statement(position)
                 if width:
-                    last = self.raw[position + width - 1]
-                    self._end_line()
-                    self.kind = KEYWORDS[token.text]
-                    self._emit(Token(self.kind, token.text, token.start, last.end))
                     position += width
-                    if self.kind == "SUBJECT_TO":
-                        self._end_line()
-                        at_start = True
+                    at_start = self.kind == "SUBJECT_TO"
                     continue
                 if self._starts_line(position):
                     self._end_line()
@@ -87,14 +65,45 @@ class _Layout:
         self._end_line()
         return self.out
 
-    def _keyword_width(self, position: int) -> int:
-        """How many tokens the statement keyword at `position` takes; 0 where there is none."""
-        token = self.raw[position]
-        if token.type != "NAME" or token.text not in KEYWORDS:
+    def _begin_statement(self, position: int) -> int:
+        """Open the statement whose keyword stands at `position`; return how many tokens were taken, 0 for none."""
+        word, width = self._keyword(position)
+        if not width:
             return 0
-        if token.text != "subject":
-            return 1
-        return 2 if position + 1 < len(self.raw) and self.raw[position + 1].text == "to" else 0
+        self._end_line()
+        self.kind = KEYWORDS[word]
+        first, last = self.raw[position], self.raw[position + width - 1]
+        self._emit(Token(self.kind, word, first.start, last.end))
+        if self.kind == "SUBJECT_TO":
+            self._end_line()
+            if position + width < len(self.raw) and self.raw[position + width].type == "COLON":
+                colon = self.raw[position + width]
+                label = Label(Span(colon.start, colon.end))
+                self.faults.append(Diagnostic("K103", "no colon stands after `subject to`", (label,), help="delete it"))
+                return width + 1
+        return width
+
+    def _keyword(self, position: int) -> tuple[str, int]:
+        token = self.raw[position]
+        if token.type == "SUBJECT_TO":
+            return "subject", 1
+        if token.type != "NAME" or (self.kind not in DECLARATIONS and self._is_label(position)):
+            return "", 0
+        following = self.raw[position + 1] if position + 1 < len(self.raw) else None
+        if token.text == "subject" and following is not None and following.text == "to":
+            return "subject", 2
+        if token.text in KEYWORDS and token.text != "subject":
+            return token.text, 1
+        if self.previous and not self._starts_line(position):
+            return "", 0
+        word, width = statement_slip(self.raw, position)
+        if width:
+            span = Span(token.start, self.raw[position + width - 1].end)
+            written = "subject to" if word == "subject" else word
+            shown = " ".join(piece.text for piece in self.raw[position : position + width])
+            message = f"`{shown}` is not a statement word"
+            self.faults.append(Diagnostic("K117", message, (Label(span),), help=f"write `{written}`"))
+        return word, width
 
     def _starts_line(self, position: int) -> bool:
         """Whether the token, first on its physical line, begins a logical line too."""
@@ -102,7 +111,7 @@ class _Layout:
             return True
         if self.kind not in DECLARATIONS and self._is_label(position):
             return True
-        if any(bracket.type in FIRM for bracket in self.brackets):
+        if self.brackets.inside_firm():
             return False
         return self.previous not in CONTINUES_AFTER and self.raw[position].type not in CONTINUES_BEFORE
 
@@ -111,16 +120,17 @@ class _Layout:
         if self.raw[position].type != "NAME":
             return False
         depth, filtered = 0, False
-        for token in self.raw[position + 1 :]:
-            if token.type == "NEWLINE":
+        for follower in range(position + 1, len(self.raw)):
+            kind = self.raw[follower].type
+            if kind == "NEWLINE":
                 return False
-            if token.type == "COLON" and depth == 0:
+            if kind == "COLON" and depth == 0:
                 return True
-            if token.type == "LSQB":
+            if kind == "LSQB":
                 depth += 1
-            elif token.type == "RSQB":
+            elif kind == "RSQB":
                 depth -= 1
-            elif token.type == "WHERE":
+            elif kind == "WHERE":
                 filtered = True
             elif depth == 0 and not filtered:
                 return False
@@ -128,31 +138,30 @@ class _Layout:
 
     def _emit(self, token: Token) -> None:
         self.out.append(token)
-        if token.type == "LSQB" and self.previous in ("SUM", "ARGMAX"):
-            self.binders.append(len(self.brackets))
-        if token.type == "RSQB" and self.binders and self.binders[-1] > len(self.brackets):
-            self.binders.pop()
-            self.previous = BINDER_END
-        else:
-            self.previous = token.type
+        self.previous = BINDER_END if self.brackets.closed_binder else token.type
+        self.brackets.closed_binder = False
 
     def _end_line(self) -> None:
-        if self.lines and self.previous:
+        if self.previous and self.lines:
             end = self.out[-1].end
             self.out.append(Token("NEWLINE", "", end, end))
-        self.brackets.clear()
-        self.binders.clear()
+        self.brackets.finish()
         self.previous = ""
         self.in_sets = False
 
     def _retype(self, token: Token, position: int) -> Token:
+        """Give `token` the terminal that its surroundings ask for, and keep the brackets."""
         kind = token.type
         after_operand = self.previous in OPERAND_ENDS
+        innermost = self.brackets.innermost()
         if kind == "LESS" and not after_operand:
             kind = "INNER_OPEN"
-        elif kind == "GREATER" and self._innermost() == "INNER_OPEN":
+        elif kind == "GREATER" and innermost == "INNER_OPEN":
             kind = "INNER_CLOSE"
-        elif kind == "NORM_OPEN" and after_operand and self._innermost() == "NORM_OPEN":
+        elif kind == "GREATER_EQUAL" and innermost == "INNER_OPEN" and self.brackets.comma_seen():
+            self._ambiguous(token)
+            kind = "INNER_CLOSE"
+        elif kind == "NORM_OPEN" and after_operand and innermost == "NORM_OPEN":
             kind = "NORM_CLOSE"
         elif kind == "COMMA":
             kind = self._comma(position)
@@ -160,30 +169,36 @@ class _Layout:
             self.in_sets = True
         elif kind == "WHERE":
             self.in_sets = False
-        elif self.in_sets and after_operand and (token.text == "x" or token.text in "*×·⋅"):
+        elif self.in_sets and after_operand and (token.text == "x" or kind == "STAR"):
             kind = "CROSS"
         elif kind == "NAME" and self.previous == "COLON" and self.kind in DECLARATIONS:
             kind = self._domain_word(token, position)
-        if kind in CLOSERS:
-            self.brackets.append(token._replace(type=kind))
-        elif kind in ("RPAR", "RSQB", "RBRACE", "INNER_CLOSE", "NORM_CLOSE") and self.brackets:
-            self.brackets.pop()
-        return token if kind == token.type else token._replace(type=kind)
+        changed = token if kind == token.type else Token(kind, token.text, token.start, token.end)
+        if kind in OPENERS:
+            self.brackets.open(changed, self.previous, self.out)
+        elif kind in CLOSERS:
+            self.brackets.close(changed)
+        elif kind in SUMS or (kind == "MINUS" and not after_operand):
+            self.brackets.prefix(changed)
+        elif kind in RELATIONS or kind in OPERATORS or kind in ("COMMA", "SEMI", "COLON"):
+            self.brackets.separate(kind)
+        return changed
 
-    def _innermost(self) -> str:
-        return self.brackets[-1].type if self.brackets else ""
+    def _ambiguous(self, token: Token) -> None:
+        label = Label(Span(token.start, token.end), "`>` then `=`, or `>=` without the closing `>`?")
+        hint = "write `> >=` for the relation, `> =` for an equality"
+        self.faults.append(Diagnostic("K125", "`>=` right after an inner product", (label,), help=hint))
 
     def _comma(self, position: int) -> str:
-        if self.brackets or self.kind not in ("KERNEL", "INDEX"):
+        """DECL_COMMA where the comma parts two kernels or two indices, COMMA elsewhere."""
+        if self.brackets.innermost() or self.kind not in ("KERNEL", "INDEX"):
             return "COMMA"
-        following = [token for token in self.raw[position + 1 : position + 40] if token.type != "NEWLINE"]
+        window = self.raw[position + 1 : position + 1 + limits.NESTING]
+        following = [token.type for token in window if token.type != "NEWLINE"]
         if self.kind == "KERNEL":
-            found = [token.type for token in following[:2]] == ["NAME", "EQUAL"]
-            return "DECL_COMMA" if found else "COMMA"
-        if following and following[0].type == "LPAR":
-            while following and following[0].type != "RPAR":
-                following = following[1:]
-        if len(following) > 1 and following[1].type == "IN":
+            return "DECL_COMMA" if following[:2] == ["NAME", "EQUAL"] else "COMMA"
+        after = following.index("RPAR") + 1 if following[:1] == ["LPAR"] and "RPAR" in following else 1
+        if following[after : after + 1] == ["IN"]:
             self.in_sets = False
             return "DECL_COMMA"
         return "COMMA"

@@ -2,95 +2,180 @@
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from kdsl.language import _tables
-from kdsl.language.actions import ACTIONS, ModelLine
+from kdsl.language import _tables, limits
+from kdsl.language.actions import ACTIONS, HEIGHTS, Chain, Values
+from kdsl.language.assembly import assemble
 from kdsl.language.diagnostics import Diagnostic, KdslError, Label
 from kdsl.language.layout import arrange
 from kdsl.language.lexer import Token, scan
-from kdsl.language.syntax import ConstraintDecl, Expr, KernelDecl, Name, Span, Spec, Statement, SubjectTo
+from kdsl.language.source import check_size
+from kdsl.language.syntax import Expr, KernelDecl, Span, Spec
+from kdsl.language.terminals import STATEMENTS
+
+
+class _Rule(NamedTuple):
+    left: str
+    length: int
+    build: Callable[[Values, Span], Any]
+    height: int  # 1 where the alternative adds a node above its children
+
+
+_LISTS = frozenset(
+    {"index_entries", "sets", "symbols", "values", "kernels"}
+    | {"kernel_arguments", "names", "conditions", "exprs"}
+)
+_RULES = tuple(_Rule(left, length, ACTIONS[name], HEIGHTS.get(name, 0)) for left, length, name in _tables.RULES)
 
 
 def parse_spec_text(text: str) -> Spec:
     """Parse a whole file; every syntax error of the file is in the KdslError that is raised if there is any."""
-    lines: list[Any] = _parse(text, "spec")
-    name: Name | None = None
-    title = ""
-    statements: list[Statement] = []
-    for line in lines:
-        if isinstance(line, ModelLine):
-            name, title = line.name, line.title
-        elif isinstance(line, ConstraintDecl):
-            last = statements[-1] if statements else None
-            if not isinstance(last, SubjectTo):
-                raise KdslError([Diagnostic("K102", "a constraint outside `subject to`", (Label(line.span),))])
-            span = Span(last.span.start, line.span.end)
-            statements[-1] = SubjectTo((*last.constraints, line), span)
-        else:
-            statements.append(line)
-    return Spec(name, title, tuple(statements), Span(0, len(text)))
+    lines, tokens, faults = _parse(text, "spec")
+    spec = assemble(lines or [], tokens, len(text), faults)
+    _raise_if_any(faults)
+    return spec
 
 
 def parse_expression(text: str) -> Expr:
     """Parse one expression, newlines counting as blanks."""
-    return _parse(text, "expression")  # type: ignore[no-any-return]
+    value, _, faults = _parse(text, "expression")
+    _raise_if_any(faults)
+    return value  # type: ignore[no-any-return]
 
 
 def parse_kernel(text: str) -> tuple[KernelDecl, ...]:
     """Parse what may follow the word `kernel`: `k = rbf(gamma = 0.1), q = linear`."""
-    return tuple(_parse(text, "kernel_list"))
+    value, _, faults = _parse(text, "kernel_list")
+    _raise_if_any(faults)
+    return tuple(value)
 
 
-def _parse(text: str, start: str) -> Any:
-    raw, diagnostics = scan(text)
-    tokens = arrange(raw, start)
+def _raise_if_any(faults: list[Diagnostic]) -> None:
+    if not faults:
+        return
+    faults.sort(key=lambda fault: fault.labels[0].span.start)
+    if len(faults) > limits.ERRORS:
+        label = faults[limits.ERRORS].labels[0]
+        message = f"over {limits.ERRORS} syntax errors; the rest of the file is not reported"
+        faults[limits.ERRORS :] = [Diagnostic("K129", message, (label,), help="is this a specification?")]
+    raise KdslError(faults)
+
+
+def _parse(text: str, start: str) -> tuple[Any, list[Token], list[Diagnostic]]:
+    check_size(len(text.encode("utf-8", "surrogatepass")))
+    raw, faults = scan(text)
+    tokens = arrange(raw, start, faults)
     tokens.append(Token("$END", "", len(text), len(text)))
-    value = _drive(tokens, start, diagnostics)
-    if diagnostics:
-        raise KdslError(diagnostics)
-    return value
+    return _Automaton(tokens, start, faults).run(), tokens, faults
 
 
-def _drive(tokens: list[Token], start: str, diagnostics: list[Diagnostic]) -> Any:
-    """The LALR automaton, with an explicit stack; after an error it goes on at the next line."""
-    actions, gotos, rules = _tables.ACTIONS, _tables.GOTOS, _tables.RULES
-    end = _tables.ENDS[start]
-    states = [_tables.STARTS[start]]
-    values: list[Any] = []
-    spans: list[Span] = []
-    position = 0
-    while True:
-        token = tokens[position]
-        if token.type == "$END" and states[-1] == end:
-            return values[0]
-        action = actions[states[-1]].get(token.type)
-        if action is None:
-            diagnostics.append(Diagnostic("K103", f"unexpected `{token.text}`", (Label(Span(token.start, token.end)),)))
-            if start != "spec":
-                return None
-            while tokens[position].type not in ("NEWLINE", "$END"):
+class _Automaton:
+    """The LALR automaton with an explicit stack; after an error it goes on at the next logical line."""
+
+    def __init__(self, tokens: list[Token], start: str, faults: list[Diagnostic]) -> None:
+        self.tokens = tokens
+        self.start = start
+        self.faults = faults
+        self.marks = sorted(fault.labels[0].span.start for fault in faults)
+        self.states = [_tables.STARTS[start]]
+        self.values: Values = []
+        self.spans: list[Span] = []
+        self.heights: list[int] = []
+
+    def run(self) -> Any:
+        """Return the value of the start symbol; with errors in a whole file, the lines that are right."""
+        tokens, states, values, spans, heights = self.tokens, self.states, self.values, self.spans, self.heights
+        actions, gotos = _tables.ACTIONS, _tables.GOTOS
+        end = _tables.ENDS[self.start]
+        position = 0
+        while True:
+            token = tokens[position]
+            action = actions[states[-1]].get(token.type)
+            if action is None:
+                if token.type == "$END" and states[-1] == end:
+                    return values[0]
+                next_line = self._fail(position)
+                if next_line is None:
+                    return None
+                position = next_line
+            elif action >= 0:
+                states.append(action)
+                values.append(token)
+                spans.append(Span(token.start, token.end))
+                heights.append(0)
                 position += 1
-            if tokens[position].type == "NEWLINE":
-                position += 1
-            del states[2:], values[1:], spans[1:]
-            if len(states) < 2:
-                states = [_tables.STARTS[start], gotos[_tables.STARTS[start]]["lines"]]
-                values, spans = [[]], [Span(0, 0)]
-        elif action >= 0:
-            states.append(action)
-            values.append(token)
-            spans.append(Span(token.start, token.end))
-            position += 1
-        else:
-            left, length, name = rules[-1 - action]
-            if length:
-                span = Span(spans[-length].start, spans[-1].end)
-                value = ACTIONS[name](values[-length:], span)
-                del states[-length:], values[-length:], spans[-length:]
             else:
-                span = Span(token.start, token.start)
-                value = ACTIONS[name]([], span)
-            states.append(gotos[states[-1]][left])
-            values.append(value)
-            spans.append(span)
+                rule = _RULES[-1 - action]
+                length = rule.length
+                if length:
+                    span = Span(spans[-length].start, spans[-1].end)
+                    value = rule.build(values[-length:], span)
+                    height = max(heights[-length:])
+                    if rule.height and (length > 1 or len(values[-1].operands) > 1):
+                        height += 1
+                    if height > limits.HEIGHT:
+                        height = 0
+                        self._too_much(
+                            "K106", f"nested over {limits.HEIGHT} deep", span, "name a part of it with `let`"
+                        )
+                    if type(value) is Chain and len(value.operands) == limits.TERMS + 1:
+                        self._too_many(span)
+                    elif rule.left in _LISTS and len(value) == limits.TERMS + 1:
+                        self._too_many(span)
+                    del states[-length:], values[-length:], spans[-length:], heights[-length:]
+                else:
+                    span = Span(token.start, token.start)
+                    value = rule.build([], span)
+                    height = 0
+                states.append(gotos[states[-1]][rule.left])
+                values.append(value)
+                spans.append(span)
+                heights.append(height)
+
+    def _too_many(self, span: Span) -> None:
+        message = f"a sum, product or list of over {limits.TERMS} entries"
+        self._too_much("K107", message, span, "use an index and sum[i], and put numbers into data")
+
+    def _too_much(self, code: str, message: str, span: Span, hint: str) -> None:
+        self.faults.append(Diagnostic(code, message, (Label(Span(span.start, span.start + 1)),), help=hint))
+
+    def _fail(self, position: int) -> int | None:
+        """Report the error at `position`; return where the next logical line begins, None where there is none."""
+        first = last = position
+        while first and self.tokens[first - 1].type != "NEWLINE":
+            first -= 1
+        while self.tokens[last].type not in ("NEWLINE", "$END"):
+            last += 1
+        if not self._marked(self.tokens[first].start, self.tokens[last].end):
+            self._explain(first, position, last)
+        if self.start != "spec" or self.tokens[last].type == "$END" or len(self.faults) > limits.ERRORS:
+            return None
+        self._keep_lines()
+        return last + 1
+
+    def _explain(self, first: int, position: int, last: int) -> None:
+        from kdsl.language.expectations import acceptable
+        from kdsl.language.slips import Failure, explain
+
+        line = self.tokens[first : last + 1]
+        kind = line[0].type if line[0].type in STATEMENTS else "CONSTRAINT"
+        if self.start != "spec":
+            kind = "KERNEL" if self.start == "kernel_list" else "EXPRESSION"
+        self.faults.append(explain(Failure(line, position - first, kind, acceptable(self.states))))
+
+    def _marked(self, start: int, end: int) -> bool:
+        """Whether the lexer or the layout has already said what is wrong between `start` and `end`."""
+        found = bisect_left(self.marks, start)
+        return found < len(self.marks) and self.marks[found] <= end
+
+    def _keep_lines(self) -> None:
+        """Cut the stack back to the lines that are complete."""
+        del self.states[2:], self.values[1:], self.spans[1:], self.heights[1:]
+        if not self.values:
+            self.states.append(_tables.GOTOS[self.states[0]]["lines"])
+            self.values.append([])
+            self.spans.append(Span(0, 0))
+            self.heights.append(0)

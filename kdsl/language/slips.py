@@ -1,0 +1,159 @@
+"""Explains a syntax error: the frequent slips by their own codes, everything else by what was expected."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdsl.language.diagnostics import Diagnostic, Label
+from kdsl.language.expectations import example, expected_words, found_words
+from kdsl.language.lexer import KEYWORDS, Token
+from kdsl.language.syntax import Span
+from kdsl.language.terminals import OPERAND_ENDS, OPERAND_STARTS, OPERATORS, RELATIONS, SUMS
+
+
+class Failure(NamedTuple):
+    """Where the parser stopped: the tokens of the logical line, the one it could not take, and what it would take."""
+
+    line: list[Token]
+    position: int
+    kind: str  # the statement: "INDEX", ..., "CONSTRAINT", or "EXPRESSION" and "KERNEL" outside a file
+    accepted: frozenset[str]
+
+    @property
+    def token(self) -> Token:
+        return self.line[self.position]
+
+    @property
+    def before(self) -> Token | None:
+        return self.line[self.position - 1] if self.position else None
+
+
+def explain(failure: Failure) -> Diagnostic:
+    """The diagnostic of the first slip that fits."""
+    for recognise in _SLIPS:
+        diagnostic = recognise(failure)
+        if diagnostic is not None:
+            return diagnostic
+    message = f"expected {expected_words(failure.accepted, failure.kind)}, found {found_words(failure.token)}"
+    return Diagnostic("K103", message, (_at(failure.token),), help=example(failure.kind))
+
+
+def _at(token: Token, text: str = "") -> Label:
+    return Label(Span(token.start, token.end), text)
+
+
+def _bars(failure: Failure) -> Diagnostic | None:
+    if failure.token.type != "BAR":
+        return None
+    hint = "write abs(r) for an absolute value, ||w|| for a norm"
+    return Diagnostic("K113", "a single bar has no meaning here", (_at(failure.token),), help=hint)
+
+
+def _exponent(failure: Failure) -> Diagnostic | None:
+    if failure.token.type != "POWER_SIGN":
+        return None
+    message = "an exponent must be a whole number such as 2"
+    hint = "for a root or a symbolic power, restate the problem with products and squares"
+    return Diagnostic("K109", message, (_at(failure.token),), help=hint)
+
+
+def _sum_without_index(failure: Failure) -> Diagnostic | None:
+    before = failure.before
+    if before is None or before.type not in SUMS or failure.token.type == "LSQB":
+        return None
+    word = "sum" if before.type == "SUM" else "argmax"
+    why = f"without it, nothing says what the {word} runs over"
+    return Diagnostic("K121", f"`{before.text}` has no index", (_at(before),), why, f"write {word}[i] ...")
+
+
+def _brace_subscript(failure: Failure) -> Diagnostic | None:
+    before = failure.before
+    if failure.token.type != "LBRACE" or before is None or not before.text.endswith("_"):
+        return None
+    hint = f"write {before.text.rstrip('_')}[i]"
+    return Diagnostic("K124", "a subscript stands in square brackets", (_at(before),), help=hint)
+
+
+def _two_statements(failure: Failure) -> Diagnostic | None:
+    for token in (failure.token, failure.before):
+        if token is not None and token.type == "NAME" and token.text in KEYWORDS and token is not failure.line[0]:
+            message = f"`{token.text}` begins a statement in the middle of a line"
+            return Diagnostic("K128", message, (_at(token),), help="begin a new line before it")
+    return None
+
+
+def _title(failure: Failure) -> Diagnostic | None:
+    if failure.kind != "MODEL" or failure.position < 2:
+        return None
+    hint = 'write model name "title"'
+    return Diagnostic("K119", "the title must stand in double quotes", (_at(failure.token),), help=hint)
+
+
+def _range_bound(failure: Failure) -> Diagnostic | None:
+    before = failure.before
+    in_range = any(token.type == "DOTDOT" for token in failure.line[max(0, failure.position - 3) : failure.position])
+    takes_set = {"NAME", "NUMBER"} <= failure.accepted and before is not None and before.type == "DOTDOT"
+    if failure.kind != "INDEX" or not in_range or not (takes_set or failure.token.type in OPERATORS):
+        return None
+    message = "the end of a range is a name or a number, not an expression"
+    return Diagnostic("K127", message, (_at(failure.token),), help="name the size: `1..m`")
+
+
+def _double_relation(failure: Failure) -> Diagnostic | None:
+    if failure.token.type not in RELATIONS or not RELATIONS.isdisjoint(failure.accepted):
+        return None
+    body = _after_colon(failure)
+    earlier = [token for token in body if token.type in RELATIONS]
+    if not earlier or failure.kind not in ("CONSTRAINT", "INDEX"):
+        return None
+    labels = (_at(failure.token, "a second relation"), _at(earlier[-1], "the first"))
+    hint = "split it into two constraints, each with its own label"
+    return Diagnostic("K118", "a constraint has one relation", labels, "each relation has its own multiplier", hint)
+
+
+def _after_colon(failure: Failure) -> list[Token]:
+    colons = [n for n, token in enumerate(failure.line[: failure.position]) if token.type == "COLON"]
+    return failure.line[colons[-1] + 1 if colons else 0 : failure.position]
+
+
+def _without_label(failure: Failure) -> Diagnostic | None:
+    if failure.kind != "CONSTRAINT" or any(t.type == "COLON" for t in failure.line[: failure.position + 1]):
+        return None
+    first = failure.line[0]
+    whole = Label(Span(first.start, failure.line[-1].end))
+    if any(token.type in RELATIONS for token in failure.line):
+        why = "the label names the multiplier and says for which indices there is one"
+        return Diagnostic("K115", "a constraint has no label", (whole,), why, "write label[i]: before it")
+    if failure.position and failure.token.type != "NEWLINE" and "COLON" in failure.accepted and len(failure.line) < 4:
+        return None
+    message = "a line begins with a statement word or with the label of a constraint"
+    hint = "statement words are " + ", ".join("subject to" if word == "subject" else word for word in KEYWORDS)
+    return Diagnostic("K117", message, (_at(first),), help=hint)
+
+
+def _beside(failure: Failure) -> Diagnostic | None:
+    before = failure.before
+    if before is None or before.type not in OPERAND_ENDS or failure.token.type not in OPERAND_STARTS:
+        return None
+    if "STAR" not in failure.accepted:
+        return None
+    why = "only a number may stand beside its factor, as in 1/2 ||w||^2"
+    labels = (Label(Span(before.end, failure.token.start), "`*` is missing here"),)
+    if before.end == failure.token.start:
+        labels = (_at(failure.token, "`*` is missing before this"),)
+    message = f"two factors stand side by side: `{before.text}` and {found_words(failure.token)}"
+    return Diagnostic("K110", message, labels, why, "write `*` between them")
+
+
+_SLIPS = (
+    _bars,
+    _exponent,
+    _sum_without_index,
+    _brace_subscript,
+    _two_statements,
+    _title,
+    _range_bound,
+    _without_label,
+    _double_relation,
+    _beside,
+)
