@@ -72,9 +72,10 @@ def collect(env: Environment, spec: Spec) -> Declarations:
             symbol = Symbol(line.name.id, "abbreviation", line.name.span, declaration=line)
             if _declare(env, line.name, symbol):
                 lets.append(line)
-        elif isinstance(line, LossDecl):
-            if _declare(env, line.name, Symbol(line.name.id, "loss", line.name.span, declaration=line)):
-                losses.append(line)
+        elif isinstance(line, LossDecl) and _declare(
+            env, line.name, Symbol(line.name.id, "loss", line.name.span, declaration=line)
+        ):
+            losses.append(line)
     _look_alikes(env)
     return Declarations(
         tuple(indices), tuple(data), tuple(parameters), tuple(kernels), tuple(variables), tuple(lets), tuple(losses)
@@ -226,7 +227,9 @@ def _datum(env: Environment, entry: SymbolDecl) -> Datum:
     else:
         _wrong_domain(env, entry, "data", "`input`, `real`, `in (0, 1)`, `{-1, 1}` or a set of labels")
     default = _default(env, entry, interval, values)
-    _enter(env, entry, Symbol(entry.name.id, "datum", entry.name.span, sets, (), value, interval))
+    _enter(
+        env, entry, Symbol(entry.name.id, "datum", entry.name.span, sets, (), value, interval if not values else None)
+    )
     return Datum(
         entry.name.id,
         sets,

@@ -231,7 +231,7 @@ def _within_degree(env: Environment, expression: Expr, degree: int, value: Type)
         expression.span,
         f"degree {degree}",
         why="kdsl derives duals of problems that are quadratic in the unknowns: degree 2 at most",
-        help="only data, parameters and sizes may be multiplied freely; linearise the term or bound it by a new variable",
+        help="multiply an unknown by data and parameters, or one affine expression by another",
     )
     return UNKNOWN
 

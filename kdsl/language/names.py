@@ -149,11 +149,10 @@ def _not_an_index(env: Environment, item: Item, subscript: Expr, expected: Index
 
 def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given: int) -> None:
     wanted = f"{symbol.name}[{', '.join(symbol.subscripts)}]" if symbol.sets else symbol.name
-    message = (
-        f"`{symbol.name}` stands without its index"
-        if given == 0
-        else f"`{env.text(expression)}` has {given} subscript{'s' * (given != 1)}, `{symbol.name}` has {len(symbol.sets)}"
-    )
+    message = f"`{symbol.name}` stands without its index"
+    if given:
+        takes = f"{len(symbol.sets)} subscript{'s' * (len(symbol.sets) != 1)}" if symbol.sets else "no subscript"
+        message = f"`{symbol.name}` takes {takes}, {given} given"
     env.error(
         "K209",
         message,
@@ -207,13 +206,15 @@ def unknown_name(env: Environment, name: Name, subscripts: tuple[Expr, ...], sco
     known = [*env.symbols, *scope.bound]
     twin = look_alike(written, known)
     if twin:
+        declared = env.symbols.get(twin)
         env.error(
             "K202",
             f"`{written}` is not declared, but {greek(twin)} is, and the two look alike",
             name.span,
-            f"read as {greek(written)}",
+            f"this is {greek(written)}",
             why="the Greek letter and the Latin one are different names",
-            help=f"write {twin} here" if twin in GREEK_SPELLED else f"write {twin} here, or rename the declaration",
+            also=(Label(declared.span, "declared here"),) if declared else (),
+            help=f"write {env.slice(declared.span) if declared else twin} here, or rename the declaration",
             subject=(written,),
         )
         return
@@ -361,6 +362,3 @@ def undeclared_index(env: Environment, name: Name) -> None:
         help=f"did you mean `{known}`?" if known and not symbol else f"declare it: `index {name.id} in 1..l`",
         subject=(name.id,),
     )
-
-
-GREEK_SPELLED = frozenset(("alpha", "gamma", "nu", "rho", "mu", "kappa"))

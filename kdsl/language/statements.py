@@ -7,6 +7,7 @@ from kdsl.language.declarations import Declarations
 from kdsl.language.diagnostics import Label
 from kdsl.language.expressions import condition_of, number_of, type_of
 from kdsl.language.formals import formal_type
+from kdsl.language.margins import check_margins
 from kdsl.language.names import bind_indices
 from kdsl.language.scopes import KIND_WORDS, Environment, Owner, Scope
 from kdsl.language.suggestions import nearest
@@ -51,6 +52,9 @@ def check_statements(env: Environment, spec: Spec, declarations: Declarations) -
                 _constraint(env, constraint, labels)
     predictions = [line for line in spec.statements if isinstance(line, Predict)]
     _predictions(env, predictions)
+    if objectives and not predictions:
+        _no_prediction(env, objectives[0])
+    check_margins(env, spec)
 
 
 def _formals(env: Environment, formals: tuple[Name, ...], body: Expr, point: bool) -> dict[str, Type]:
@@ -304,16 +308,17 @@ def _numbers(env: Environment, constraint: ConstraintDecl, title: str, sides: li
 def _norm_in_constraint(env: Environment, constraint: ConstraintDecl, side: Expr) -> None:
     norm = next((part for part in walk(side) if isinstance(part, Norm)), side)
     other = constraint.comparison.right if side is constraint.comparison.left else constraint.comparison.left
-    value, text = constant(other), env.text(other)
-    squared = str(value * value) if value is not None else (f"{text}^2" if isinstance(other, Name) else f"({text})^2")
-    relation = constraint.comparison.relation
+    value, relation = constant(other), constraint.comparison.relation
+    squared = "the square of the other side"
+    if value is not None or isinstance(other, Name):
+        squared = str(value * value) if value is not None else f"{env.text(other)}^2"
     env.error(
         "K322",
         f"`{env.text(norm)}` is not squared in `{constraint.label.id}`",
         norm.span,
         "a norm, not its square",
         why="squared, the constraint says the same and is quadratic: its multiplier folds into the dual",
-        help=f"square both sides: {env.text(norm)}^2 {relation} {squared}",
+        help=f"write {env.text(norm)}^2 {relation} {squared}",
     )
 
 
@@ -333,6 +338,17 @@ def _predictions(env: Environment, predictions: list[Predict]) -> None:
                 help="keep one of the two",
             )
         _prediction(env, line)
+
+
+def _no_prediction(env: Environment, objective: Objective) -> None:
+    env.error(
+        "K237",
+        "the model has no predict clause",
+        Span(objective.span.start, objective.span.start + len(objective.sense)),
+        why="it can be derived and solved, but not applied to a new example t",
+        help="add one, such as `predict label(t) = sign(<w, phi(t)> + b)`",
+        severity="warning",
+    )
 
 
 def _prediction(env: Environment, line: Predict) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kdsl.language.lexer import GREEK as LETTERS
+
 # ASCII letters that a reader takes for a Greek one, with the spelling that the Greek one has here.
 LOOK_ALIKES: dict[str, str] = {
     "a": "alpha",
@@ -22,33 +24,11 @@ LOOK_ALIKES: dict[str, str] = {
     "t": "tau",
     "w": "omega",
     "x": "chi",
-    "E": "xi",
 }
 
+# The Greek letter of each spelled-out name.
 GREEK: dict[str, str] = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "eps": "ε",
-    "zeta": "ζ",
-    "eta": "η",
-    "theta": "θ",
-    "iota": "ι",
-    "kappa": "κ",
-    "lambda": "λ",
-    "mu": "μ",
-    "nu": "ν",
-    "xi": "ξ",
-    "omicron": "ο",
-    "pi": "π",
-    "rho": "ρ",
-    "sigma": "σ",
-    "tau": "τ",
-    "phi": "φ",
-    "chi": "χ",
-    "psi": "ψ",
-    "omega": "ω",
+    name: letter for letter, name in reversed(LETTERS.items()) if len(name) > 1 and letter.isalpha() and letter != "ℝ"
 }
 
 
