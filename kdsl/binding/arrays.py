@@ -1,0 +1,138 @@
+"""Tables from what is in memory or in a NumPy file: arrays, scipy sparse matrices, npy, npz and mappings of arrays."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.binding.faults import fault
+from kdsl.binding.table import Array, Matrix, Table, Texts, empty_values, numbered
+
+
+def table_from_array(value: Any, source: str) -> Table:
+    """A matrix with one example on each row; a vector is one column. Columns are called `x1`, `x2`, ..."""
+    array = clean_array(value, source)
+    if not sp.issparse(array) and array.dtype.names:
+        return table_from_columns({name: array[name] for name in array.dtype.names}, source)
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    names = numbered("x", array.shape[1])
+    if array.dtype == np.object_:
+        return table_from_columns({name: array[:, p] for p, name in enumerate(names)}, source)
+    return Table(source, names, to_matrix(array), order=names)
+
+
+def table_from_columns(columns: Mapping[str, Any], source: str) -> Table:
+    """One column for each entry, all of one length."""
+    cleaned = {name: clean_array(column, f"{source}, column `{name}`") for name, column in columns.items()}
+    numeric = {name: column for name, column in cleaned.items() if column.dtype != np.object_}
+    text: dict[str, Texts] = {name: column for name, column in cleaned.items() if column.dtype == np.object_}
+    rows = len(next(iter(cleaned.values()))) if cleaned else 0
+    values = np.column_stack([to_matrix(c) for c in numeric.values()]) if numeric else empty_values(rows)
+    return Table(source, tuple(numeric), values, text, tuple(cleaned))
+
+
+def table_from_mapping(arrays: Mapping[str, Any], source: str) -> Table:
+    """Named arrays of any shape, bound to the data of the same name."""
+    cleaned = {name: clean_array(value, f"the array `{name}`") for name, value in arrays.items()}
+    return Table(source, (), empty_values(0), arrays=cleaned)
+
+
+def read_npy(content: bytes, source: str) -> Table:
+    return table_from_array(load(content, source), source)
+
+
+def read_npz(content: bytes, source: str) -> Table:
+    """Arrays of one dimension and one length are columns; otherwise each array is bound by its name."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise unreadable(source, error) from None
+    if not arrays:
+        raise fault("K506", f"`{source}` is empty", "there is no array in it", "check how it was written")
+    if {"indices", "indptr", "data", "shape"} <= set(arrays):
+        return table_from_array(sp.load_npz(io.BytesIO(content)), source)
+    if all(array.ndim == 1 for array in arrays.values()) and len({len(array) for array in arrays.values()}) == 1:
+        return table_from_columns(arrays, source)
+    return table_from_mapping(arrays, source)
+
+
+def load(content: bytes, source: str) -> Array:
+    try:
+        array: Array = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise unreadable(source, error) from None
+    return array
+
+
+def unreadable(source: str, error: Exception) -> Exception:
+    if "allow_pickle" in str(error) or "Object arrays" in str(error):
+        return fault(
+            "K514",
+            f"`{source}` holds Python objects",
+            "reading them would run code from the file",
+            "save plain numeric or text arrays (`array.astype(float)`)",
+        )
+    return fault("K514", f"`{source}` is not a whole NumPy file", str(error), "save it again with `numpy.savez`")
+
+
+def clean_array(value: Any, source: str) -> Any:
+    """A float64 or text (object) array of one or two dimensions, a structured one, or a csr_array of float64."""
+    if sp.issparse(value):
+        matrix = sp.csr_array(value)
+        if matrix.dtype.kind not in "fiub":
+            raise wrong_type(source, matrix.dtype)
+        matrix = matrix.astype(np.float64)
+        matrix.sum_duplicates()
+        return matrix
+    array = np.asarray(value)
+    if array.ndim > 2:
+        raise fault(
+            "K515",
+            f"{source}: an array of {array.ndim} dimensions",
+            "a table has rows and columns",
+            "reshape it to one row for each example: `X.reshape(len(X), -1)`",
+        )
+    if array.dtype.names:
+        return array
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    if array.dtype.kind == "O":
+        return from_objects(array, source)
+    if array.dtype.kind in "UST":
+        words = array.astype(str).astype(object)
+        words[words == ""] = None
+        return words
+    raise wrong_type(source, array.dtype)
+
+
+def from_objects(array: Array, source: str) -> Array:
+    """An array of Python objects is taken when it holds numbers only, or words (and None or NaN)."""
+    flat = array.ravel()
+    if not any(isinstance(v, str) for v in flat):
+        if all(v is None or isinstance(v, (int, float, np.number, np.bool_)) for v in flat):
+            numbers = [np.nan if v is None else float(v) for v in flat]
+            return np.array(numbers, dtype=np.float64).reshape(array.shape)
+        raise wrong_type(source, array.dtype)
+    words = [None if v is None or v == "" or v != v else str(v) for v in flat]
+    return np.array(words, dtype=object).reshape(array.shape)
+
+
+def wrong_type(source: str, dtype: Any) -> Exception:
+    return fault(
+        "K515",
+        f"{source}: values of type {dtype}",
+        "numbers (float, integer, boolean) and text are understood",
+        "convert it first (`.astype(float)`; a date to a number of days; a complex number to its parts)",
+    )
+
+
+def to_matrix(array: Any) -> Matrix:
+    matrix: Matrix = array if sp.issparse(array) else np.ascontiguousarray(array, dtype=np.float64)
+    return matrix

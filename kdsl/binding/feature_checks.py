@@ -1,0 +1,48 @@
+"""Warnings about features that a kernel will not digest well: very different ranges, and columns that never change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kdsl.binding.faults import cite, listing, warning
+from kdsl.binding.points import FeatureMap, Points, column_ranges
+from kdsl.language.diagnostics import Diagnostic
+
+RANGE_RATIO = 100.0
+
+
+def feature_warnings(name: str, points: Points, feature_map: FeatureMap) -> list[Diagnostic]:
+    if feature_map.precomputed or points.size == 0:
+        return []
+    low, high = column_ranges(points.features)
+    spread = high - low
+    notes = []
+    constant = np.flatnonzero(spread == 0)
+    if len(constant):
+        named = [points.names[p] for p in constant]
+        verb = "has" if len(named) == 1 else "have"
+        notes.append(
+            warning(
+                "K541",
+                f"{cite(points.source)}: {listing(named)} {verb} one value throughout the input `{name}`",
+                "a constant feature moves no distance; in an inner product it acts like a bias",
+                "leave it out with `--features` unless that is meant",
+            )
+        )
+    moving = np.flatnonzero(spread > 0)
+    if len(moving) < 2:
+        return notes
+    wide = moving[int(np.argmax(spread[moving]))]
+    narrow = moving[int(np.argmin(spread[moving]))]
+    ratio = float(spread[wide] / spread[narrow])
+    if feature_map.scaling.kind == "none" and ratio > RANGE_RATIO:
+        notes.append(
+            warning(
+                "K540",
+                f"{cite(points.source)}: `{points.names[wide]}` spans {spread[wide]:.4g} and "
+                f"`{points.names[narrow]}` {spread[narrow]:.4g}, {ratio:.3g} times less",
+                "the kernel sees the first and hardly the second",
+                "choose `--scale standard` or `--scale minmax`; it is stored with the model",
+            )
+        )
+    return notes

@@ -1,0 +1,70 @@
+"""KernelGram: the Gram oracle of a kernel on one list of points, computed in blocks within a memory budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
+from kdsl.binding.table import Floats, Ints, Matrix
+from kdsl.solving.native_kernel import NativeKernel
+
+KEPT_SHARE = 4  # the whole matrix is kept when it fits in this part of the memory allowed
+
+
+@dataclass(frozen=True, eq=False)
+class KernelGram:
+    """K[a, b] = kappa(points[a], points[b]); implements the protocol GramOracle of the normal form."""
+
+    kernel: Kernel
+    points: Matrix
+    memory: int = DEFAULT_MEMORY
+
+    @property
+    def size(self) -> int:
+        return int(self.points.shape[0])
+
+    @cached_property
+    def evaluate(self) -> Against:
+        return self.kernel.against(self.points)
+
+    @cached_property
+    def kept(self) -> Floats | None:
+        """The whole matrix, symmetric to the last bit, where it is small enough."""
+        if 8 * self.size**2 * KEPT_SHARE > self.memory:
+            return None
+        full = self.evaluate(self.points)
+        lower = np.tril_indices(self.size, -1)
+        full[lower] = full.T[lower]
+        return full
+
+    def diagonal(self) -> Floats:
+        return self.kernel.diagonal(self.points)
+
+    def rows(self, indices: Ints) -> Floats:
+        if self.kept is not None:
+            return self.kept[indices]
+        return self.evaluate(self.points[indices])
+
+    def matvec(self, vector: Floats) -> Floats:
+        if self.kept is not None:
+            return self.kept @ vector
+        return self.kernel.expansion(self.points, vector, self.points, self.memory)
+
+    def native(self) -> NativeKernel | None:
+        return self.kernel.native(self.points)
+
+
+def gram_oracle(kernel: Kernel, inputs: Sequence[Matrix], memory: int = DEFAULT_MEMORY) -> KernelGram:
+    """The oracle over several inputs one after the other (x, then lo, then hi); mixed kinds become sparse."""
+    if len(inputs) == 1:
+        return KernelGram(kernel, inputs[0], memory)
+    if any(sp.issparse(points) for points in inputs):
+        stacked: Matrix = sp.csr_array(sp.vstack([sp.csr_array(points) for points in inputs], format="csr"))
+    else:
+        stacked = np.vstack([np.asarray(points) for points in inputs])
+    return KernelGram(kernel, stacked, memory)

@@ -1,0 +1,232 @@
+"""Points and the maps that lead to them: columns chosen and ordered, text expanded, features scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.binding.delimited import is_number
+from kdsl.binding.faults import cite, fault, listing, nearest
+from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, place
+
+DENSE_SHARE = 0.25  # a sparse file with more entries than this becomes a dense matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The values of an input: one point on each row, float64, with the names of the features."""
+
+    features: Matrix
+    names: tuple[str, ...]
+    source: str
+    lines: Ints | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.features.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        return int(self.features.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """x -> (x - offset) * factor, feature by feature; kind "standard", "minmax" or "none"."""
+
+    kind: str
+    offset: Floats
+    factor: Floats
+
+    def apply(self, features: Matrix) -> Matrix:
+        if self.kind == "none":
+            return features
+        if sp.issparse(features):
+            return sp.csr_array(features @ sp.diags_array(self.factor))
+        return np.ascontiguousarray((features - self.offset) * self.factor)
+
+
+def fit_scaling(kind: str, features: Matrix) -> Scaling:
+    """standard: mean 0 and standard deviation 1; minmax: [0, 1]. A constant feature is moved, not stretched.
+
+    A sparse matrix keeps its zeros: it is stretched, not moved.
+    """
+    if kind not in ("standard", "minmax", "none"):
+        raise fault("K547", f"there is no scaling `{kind}`", help="choose standard, minmax or none")
+    d = features.shape[1]
+    if kind == "none":
+        return Scaling(kind, np.zeros(d), np.ones(d))
+    low, high = column_ranges(features)
+    if kind == "minmax":
+        offset, spread = low, high - low
+        if sp.issparse(features):
+            spread = np.maximum(np.abs(low), np.abs(high))
+    else:
+        offset, spread = column_moments(features)
+    factor = np.divide(1.0, spread, out=np.ones(d), where=(spread > 0) & (high > low))
+    return Scaling(kind, np.zeros(d) if sp.issparse(features) else offset, factor)
+
+
+def column_ranges(features: Matrix) -> tuple[Floats, Floats]:
+    if sp.issparse(features):
+        columns = sp.csc_array(features)
+        return columns.min(axis=0).toarray().ravel(), columns.max(axis=0).toarray().ravel()
+    return features.min(axis=0), features.max(axis=0)
+
+
+def column_moments(features: Matrix) -> tuple[Floats, Floats]:
+    """Mean and standard deviation (divided by the number of rows) of every column."""
+    if not sp.issparse(features):
+        return features.mean(axis=0), features.std(axis=0)
+    rows = features.shape[0]
+    mean = np.asarray(features.sum(axis=0), dtype=np.float64).ravel() / rows
+    columns = sp.csc_array(features)
+    stored = np.diff(columns.indptr)
+    centred = (columns.data - np.repeat(mean, stored)) ** 2
+    sums = np.bincount(np.repeat(np.arange(len(mean)), stored), weights=centred, minlength=len(mean))
+    return mean, np.sqrt((sums + (rows - stored) * mean**2) / rows)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """How the columns of a table become the points of an input; kept with the model, so that new data follow it.
+
+    `columns` are names in the table (without the prefix `lo.`), `categories` the values of those columns
+    that are expanded one-hot, `names` the features that result, `scaling` what is applied at the end.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    scaling: Scaling
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    precomputed: bool = False
+
+    def apply(self, table: Table, prefix: str = "") -> Points:
+        """The points of a new table, with its columns found by name; missing values are an error."""
+        features = self.raw(table, prefix)
+        check_finite(features, self.names, table.source, table.lines)
+        scaled = self.scaling.apply(features)
+        return Points(scaled, self.names, table.source, table.lines)
+
+    def apply_array(self, array: Matrix, source: str) -> Points:
+        """The points of an array whose columns are those of training, in the same order."""
+        if array.shape[1] != len(self.names):
+            raise fault(
+                "K527",
+                f"{source} has {array.shape[1]} columns where the model was fitted on {len(self.names)}",
+                help=f"give the features {listing(self.names)}, in this order",
+            )
+        check_finite(array, self.names, source, None)
+        return Points(self.scaling.apply(array), self.names, source)
+
+    def raw(self, table: Table, prefix: str = "") -> Matrix:
+        """The features before scaling; NaN where a value is missing."""
+        wanted = [prefix + name for name in self.columns]
+        positions = {name: p for p, name in enumerate(table.names)}
+        if not self.categories and all(name in positions for name in wanted):
+            chosen = table.values[:, [positions[name] for name in wanted]]
+            return sp.csr_array(chosen) if sp.issparse(chosen) else np.ascontiguousarray(chosen)
+        parts = [self.part(table, name, column) for name, column in zip(wanted, self.columns, strict=True)]
+        if sp.issparse(table.values):
+            return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts], format="csr"))
+        return np.column_stack(parts) if parts else np.empty((table.rows, 0))
+
+    def part(self, table: Table, name: str, column: str) -> Floats:
+        if name not in table.order:
+            if table.absent_is_zero:
+                return np.zeros((table.rows, max(1, len(self.categories.get(column, ())))))
+            raise fault(
+                "K520",
+                f"{cite(table.source)} has no column `{name}`, which the model uses as a feature",
+                help=nearest(name, table.order),
+            )
+        values = table.column(name)
+        if column in self.categories:
+            return expand(values, self.categories[column], name, table)
+        if values.dtype == np.object_:
+            raise text_feature(table, [name])
+        return np.asarray(values, dtype=np.float64)
+
+
+def category_words(values: Floats | Texts) -> Texts:
+    """A column's values as words; None where missing."""
+    if values.dtype == np.object_:
+        return np.asarray(values, dtype=np.object_)
+    return np.array([None if v != v else label_word(float(v)) for v in values], dtype=object)
+
+
+def label_word(value: float) -> str:
+    """`1` for 1.0, as it was probably written."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def expand(values: Floats | Texts, categories: Sequence[str], name: str, table: Table) -> Floats:
+    """One column of 0 and 1 for each category; a missing value is NaN in all of them."""
+    words = category_words(values)
+    codes = {category: p for p, category in enumerate(categories)}
+    result = np.zeros((len(words), len(categories)))
+    for row, word in enumerate(words):
+        if word is None:
+            result[row] = np.nan
+        elif word in codes:
+            result[row, codes[word]] = 1.0
+        else:
+            raise fault(
+                "K538",
+                f"{cite(table.source)}, {table.where(row)}: `{word}` in column `{name}` was never seen in training",
+                f"the column was expanded to {listing(categories)}",
+                "correct the value, or train with examples of it",
+            )
+    return result
+
+
+def text_feature(table: Table, names: Sequence[str]) -> Exception:
+    """The error for words where numbers are needed, with the first word that is not one."""
+    name = names[0]
+    cells = table.text[name]
+    row = next((r for r, cell in enumerate(cells) if cell is not None and not is_number(cell)), 0)
+    return fault(
+        "K526",
+        f"{cite(table.source)}: {'columns' if len(names) > 1 else 'column'} {listing(names)} "
+        f"{'hold' if len(names) > 1 else 'holds'} text (`{cells[row]}` in `{name}`, {table.where(row)})",
+        "a feature is a number",
+        "expand text to 0/1 columns with `--onehot`, choose other columns with `--features`, or correct the cell",
+    )
+
+
+def check_finite(features: Matrix, names: Sequence[str], source: str, lines: Ints | None) -> None:
+    """Every value is a finite number; the first that is not is named by row and column."""
+    data = features.data if sp.issparse(features) else features
+    if np.isfinite(data).all():
+        return
+    if sp.issparse(features):
+        entries = sp.coo_array(features)
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        row, column, value = entries.row[bad[0]], entries.col[bad[0]], entries.data[bad[0]]
+        total = len(bad)
+    else:
+        places = np.argwhere(~np.isfinite(features))
+        row, column = places[0]
+        value, total = features[row, column], len(places)
+    raise not_finite(float(value), source, place(lines, int(row)), names[int(column)], total)
+
+
+def not_finite(value: float, source: str, where: str, column: str, total: int) -> Exception:
+    named = cite(source)
+    more = f" ({total:,} such values in all)" if total > 1 else ""
+    if np.isnan(value):
+        return fault(
+            "K530",
+            f"{named}, {where}: the value of `{column}` is missing{more}",
+            "no kernel has a value at an unknown point, and filling in a guess changes the problem",
+            "leave such rows out with `--drop-missing`, or fill them in beforehand",
+        )
+    return fault(
+        "K531",
+        f"{named}, {where}: the value of `{column}` is infinite{more}",
+        "distances and inner products with it are not numbers",
+        "correct it, or mark it as missing",
+    )

@@ -1,0 +1,68 @@
+"""PythonKernel: a user's own function as a kernel; its values are checked, its exceptions go through untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kdsl.binding.distances import to_dense
+from kdsl.binding.faults import fault
+from kdsl.binding.kernels import Against, Kernel
+from kdsl.binding.table import Floats, Matrix
+
+DIAGONAL_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class PythonKernel(Kernel):
+    """function(X, Z) -> the matrix kappa(x, z), for the rows x of X and z of Z (dense float64)."""
+
+    function: Callable[..., Any]
+    name: str
+
+    @property
+    def description(self) -> str:
+        return f"{self.name}(x, z), a Python function"
+
+    @property
+    def psd(self) -> bool:
+        return False
+
+    def against(self, others: Matrix) -> Against:
+        dense = to_dense(others)
+        return lambda points: self.call(to_dense(points), dense)
+
+    def diagonal(self, points: Matrix) -> Floats:
+        dense = to_dense(points)
+        parts = [dense[s : s + DIAGONAL_CHUNK] for s in range(0, len(dense), DIAGONAL_CHUNK)]
+        return np.concatenate([np.diagonal(self.call(part, part)) for part in parts])
+
+    def call(self, points: Floats, others: Floats) -> Floats:
+        expected = (len(points), len(others))
+        block = np.asarray(self.function(points, others), dtype=np.float64)
+        if block.shape != expected:
+            raise fault(
+                "K564",
+                f"the Python kernel `{self.name}` returned an array of shape {block.shape} "
+                f"for {expected[0]} points against {expected[1]}",
+                "it is asked for a matrix with one row for each point of its first argument",
+                f"return an array of shape {expected}",
+            )
+        if not np.isfinite(block).all():
+            row, column = (int(p) for p in np.argwhere(~np.isfinite(block))[0])
+            raise fault(
+                "K564",
+                f"the Python kernel `{self.name}` returned {block[row, column]} for the pair "
+                f"({row + 1}, {column + 1}) of a block of {expected[0]} x {expected[1]}",
+                f"x = {short(points[row])}, z = {short(others[column])}",
+                "make it return a finite number for every pair",
+            )
+        return block
+
+
+def short(vector: Floats) -> str:
+    shown = ", ".join(f"{v:.6g}" for v in vector[:6])
+    return f"({shown}{', ...' if len(vector) > 6 else ''})"

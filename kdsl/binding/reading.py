@@ -1,0 +1,102 @@
+"""read_table: from a path or an object in memory to a Table, by the reader that the name or the content asks for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.binding.arrays import read_npy, read_npz, table_from_array, table_from_columns, table_from_mapping
+from kdsl.binding.attribute_relation import read_attribute_relation
+from kdsl.binding.delimited import read_delimited
+from kdsl.binding.faults import fault
+from kdsl.binding.frames import read_arrow, read_parquet, table_from_frame
+from kdsl.binding.opening import decode, kind_of, read_bytes
+from kdsl.binding.svmlight import read_svmlight
+from kdsl.binding.table import Table
+
+DELIMITED = (".csv", ".tsv", ".tab")
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+FRAMES = {".parquet": "Parquet", ".pq": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
+NUMPY = {".npy": "npy", ".npz": "zip (npz or a spreadsheet)"}
+SVMLIGHT_LINE = re.compile(r"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
+
+
+def read_table(data: Any, *, header: bool | None = None, base: int | None = None, source: str = "") -> Table:
+    """A Table from a path, a NumPy array, a scipy sparse matrix, a mapping of columns or arrays, or a frame.
+
+    `header` says whether delimited text begins with names, `base` where svmlight indices begin; both are
+    found from the content when left out.
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return read_file(os.fspath(data), header, base)
+    if isinstance(data, np.ndarray) or sp.issparse(data):
+        return table_from_array(data, source or "the array")
+    if isinstance(data, Mapping):
+        vectors = all(not sp.issparse(v) and np.ndim(v) == 1 for v in data.values())
+        if vectors and len({len(v) for v in data.values()}) == 1:
+            return table_from_columns(data, source or "the data")
+        return table_from_mapping(data, source or "the data")
+    if isinstance(data, (list, tuple)):
+        return table_from_array(np.asarray(data), source or "the array")
+    return frame_or_fault(data, source or "the frame")
+
+
+def read_file(path: str, header: bool | None, base: int | None) -> Table:
+    stem = path[:-3] if path.lower().endswith(".gz") else path
+    ending = os.path.splitext(stem)[1].lower()
+    content = read_bytes(path)
+    if not content:
+        raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
+    if ending in FRAMES:
+        check_kind(content, path, FRAMES[ending])
+        return (read_parquet if FRAMES[ending] == "Parquet" else read_arrow)(content, path)
+    if ending in NUMPY:
+        check_kind(content, path, NUMPY[ending])
+        return (read_npy if ending == ".npy" else read_npz)(content, path)
+    text = decode(content, path)
+    if ending in SVMLIGHT:
+        return read_svmlight(text, path, base)
+    if ending in DELIMITED:
+        return read_delimited(text, path, header)
+    return read_by_content(text, path, header, base)
+
+
+def read_by_content(text: str, path: str, header: bool | None, base: int | None) -> Table:
+    """`.dat`, `.txt`, `a1a`: names that promise nothing, so the first lines decide."""
+    first = [line for line in text.split("\n", 50)[:50] if line.strip()]
+    if first[0].lstrip().lower().startswith(("@relation", "@attribute", "%")):
+        return read_attribute_relation(text, path)
+    if SVMLIGHT_LINE.fullmatch(first[0]):
+        return read_svmlight(text, path, base)
+    return read_delimited(text, path, header)
+
+
+def check_kind(content: bytes, path: str, expected: str) -> None:
+    """A binary format is what its name says, or the message says what it is instead."""
+    found = kind_of(content)
+    if found == expected or (expected == "Arrow" and not found):
+        return
+    raise fault(
+        "K504",
+        f"`{path}` is {f'a {found} file' if found else 'no ' + expected.split()[0] + ' file'}, whatever its name says",
+        "its first bytes are not the mark of the format",
+        "rename it to end as its format does, so that the right reader takes it",
+    )
+
+
+def frame_or_fault(data: Any, source: str) -> Table:
+    kind = type(data).__name__
+    if not hasattr(data, "columns") and not hasattr(data, "__dataframe__") and not hasattr(data, "column_names"):
+        raise fault(
+            "K503",
+            f"{source}: no reader for a Python object of type {kind}",
+            help="give a path, a NumPy array, a scipy sparse matrix, a mapping of arrays, or a pandas or polars frame",
+        )
+    return table_from_frame(data, source)

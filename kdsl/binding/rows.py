@@ -1,0 +1,88 @@
+"""Sizes of index sets from the rows of their data, and the rows that go because something in them is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.binding.faults import count, fault, warning
+from kdsl.binding.raw import Raw, cite_array
+from kdsl.binding.sources import index_sizes
+from kdsl.binding.table import Array
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.model import Model
+
+
+def find_sizes(model: Model, raws: Sequence[Raw]) -> dict[str, int]:
+    """How many rows each index set has; two data of one set with different numbers of rows are an error."""
+    sizes = {size: int(size) for size in index_sizes(model).values() if size.isdigit()}
+    givers: dict[str, Raw] = {}
+    for raw in raws:
+        for axis, index_set in enumerate(raw.datum.sets):
+            if index_set.labelled:
+                continue
+            rows = int(raw.values.shape[axis])
+            known = sizes.setdefault(index_set.size, rows)
+            giver = givers.setdefault(index_set.size, raw)
+            if known != rows:
+                raise different_rows(raw, giver, rows, known, index_set.size)
+    return sizes
+
+
+def different_rows(raw: Raw, giver: Raw, rows: int, known: int, size: str) -> KdslError:
+    if giver is raw:
+        return fault(
+            "K522",
+            f"`{raw.datum.name}` has {count(rows, 'row')} ({cite_array(raw)}), and the spec says {size}",
+            help="give as many rows as the spec says",
+        )
+    return fault(
+        "K522",
+        f"`{raw.datum.name}` has {count(rows, 'row')} ({cite_array(raw)}) where `{giver.datum.name}` "
+        f"has {known:,} ({cite_array(giver)})",
+        f"both run over 1..{size}",
+        "give one row for each example in both, or bind the second table to an index set of its own",
+    )
+
+
+def missing_rows(values: Any) -> Array:
+    """Which rows hold something missing."""
+    if sp.issparse(values):
+        rows = np.zeros(values.shape[0], dtype=bool)
+        entries = sp.coo_array(values)
+        rows[entries.row[np.isnan(entries.data)]] = True
+        return rows
+    if values.dtype == np.object_:
+        return np.array([v is None for v in values])
+    return np.asarray(np.isnan(values).reshape(len(values), -1).any(axis=1))
+
+
+def drop_rows(raws: Sequence[Raw], sizes: Mapping[str, int]) -> tuple[list[Raw], dict[str, int], dict[str, int]]:
+    """Leaves out, in every datum of an index set, the rows in which any of them is missing."""
+    keep = {size: np.ones(rows, dtype=bool) for size, rows in sizes.items()}
+    for raw in raws:
+        if raw.datum.sets and not raw.datum.sets[0].labelled:
+            keep[raw.datum.sets[0].size] &= ~missing_rows(raw.values)
+    kept: list[Raw] = []
+    for raw in raws:
+        values, lines = raw.values, raw.lines
+        for axis, index_set in enumerate(raw.datum.sets):
+            flags = keep.get(index_set.size)
+            if flags is None or index_set.labelled or flags.all():
+                continue
+            values = values[flags] if axis == 0 else values[:, flags]
+            lines = lines[flags] if lines is not None and axis == 0 else lines
+        kept.append(raw._replace(values=values, lines=lines))
+    left = {size: int(flags.sum()) for size, flags in keep.items()}
+    return kept, left, {size: sizes[size] - left[size] for size in sizes}
+
+
+def dropped_note(size: str, number: int, left: int) -> Diagnostic:
+    return warning(
+        "K543",
+        f"{count(number, 'row')} with missing values left out of {number + left:,}",
+        f"{size} = {left:,} rows remain",
+    )
