@@ -74,7 +74,7 @@ def report(diagnostics: Sequence[Diagnostic], source: Source, console: Console) 
     from kdsl.language.report import render_text
 
     if diagnostics:
-        console.err(render_text(tuple(diagnostics), source.text, source.filename, console.colour_err))
+        console.err(render_text(diagnostics, source.text, source.filename, console.colour_err, console.ascii))
 
 
 def stricter(diagnostics: Sequence[Diagnostic], strict: bool) -> tuple[Diagnostic, ...]:

@@ -382,3 +382,87 @@ Spec title='a tiny one'
               - Name id=b
           - Number text=1
 """
+
+
+# ------------------------------------------------------------------------- check
+
+UNUSED = """\
+model unused
+index i in 1..l
+data x[i] : input
+param C : in (0, inf) = 1
+kernel k = linear
+var w : H(k)
+minimize 1/2 ||w||^2
+subject to
+  margin[i]: <w, phi(x[i])> >= 1
+predict value(t) = <w, phi(t)>
+"""
+
+
+@pytest.fixture
+def unused(tmp_path: Path) -> str:
+    """A spec with one warning: nothing uses its parameter."""
+    spec = tmp_path / "unused.kspec"
+    spec.write_text(UNUSED)
+    return str(spec)
+
+
+def test_check_prints_warnings_and_is_content(capsys: pytest.CaptureFixture[str], unused: str) -> None:
+    code, out, err = outcome(capsys, "check", unused)
+    assert (code, err) == (0, "")
+    assert out.startswith("warning[K")
+    assert f"{unused}:4:7" in out
+
+
+def test_strict_makes_warnings_errors(capsys: pytest.CaptureFixture[str], unused: str) -> None:
+    code, out, _ = outcome(capsys, "check", "--strict", unused)
+    assert code == 1
+    assert out.startswith("error[K")
+    assert outcome(capsys, "compile", "--emit", "model", unused)[0] == 0
+    assert outcome(capsys, "compile", "--emit", "model", "--strict", unused)[0] == 1
+
+
+def test_check_as_json(capsys: pytest.CaptureFixture[str], unused: str) -> None:
+    import json
+
+    code, out, _ = outcome(capsys, "check", "--json", unused)
+    found = json.loads(out)
+    assert code == 0
+    assert found["file"] == unused
+    assert [(entry["severity"], entry["labels"][0]["line"]) for entry in found["diagnostics"]] == [("warning", 4)]
+    assert json.loads(outcome(capsys, "check", "--json", "svm_1norm")[1])["diagnostics"] == []
+
+
+def test_check_reports_every_spec_it_is_given(capsys: pytest.CaptureFixture[str], unused: str) -> None:
+    code, out, err = outcome(capsys, "check", "svm_1norm", unused)
+    assert code == 0
+    assert "warning[K" in out
+    assert "svm_1norm.kspec: nothing to report\n" in err
+
+
+def test_standard_input_is_a_spec(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from io import BytesIO, TextIOWrapper
+
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(UNUSED.replace("]: <w", "]: <v").encode())))
+    code, out, _ = outcome(capsys, "check", "-")
+    assert code == 1
+    assert "<stdin>:9:15" in out
+
+
+def test_a_spec_that_is_wrong_stops_every_verb(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.kspec").write_text(UNUSED.replace("]: <w", "]: <v"))
+    for arguments in (["compile", "--emit", "model"], ["derive"]):
+        code, out, err = outcome(capsys, *arguments, "wrong.kspec")
+        assert (code, out) == (1, "")
+        assert "error[K2" in err
+        assert "wrong.kspec:9:15" in err
+
+
+@pytest.mark.parametrize("spelling", ["--unicode", "--ascii"])
+def test_fmt_spells_symbols_as_asked(capsys: pytest.CaptureFixture[str], spelling: str) -> None:
+    out = outcome(capsys, "fmt", spelling, "svm_1norm")[1]
+    assert ("ξ" in out) is (spelling == "--unicode")

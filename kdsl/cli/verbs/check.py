@@ -12,7 +12,7 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("spec", nargs="+", help="a path, the name of a shipped spec, or - for standard input")
-    parser.add_argument("--json", action="store_true", help="print the diagnostics as JSON")
+    parser.add_argument("--json", action="store_true", help="print the diagnostics as JSON, one object for each spec")
     parser.add_argument("--strict", action="store_true", help="make warnings errors")
 
 
@@ -26,9 +26,9 @@ def run(arguments: Namespace, console: Console) -> int:
         if has_errors(found):
             code = 1
         if arguments.json:
-            console.out_file(render_json(found, source.text, source.filename))
+            console.out_file(render_json(found, source.text, source.filename) + "\n")
         elif found:
-            console.out(render_text(found, source.text, source.filename, console.colour_out))
+            console.out(render_text(found, source.text, source.filename, console.colour_out, console.ascii))
         else:
             console.err(f"{source.filename}: nothing to report\n")
     return code

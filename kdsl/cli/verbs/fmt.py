@@ -13,6 +13,9 @@ def configure(parser: ArgumentParser) -> None:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="print nothing; exit with 1 if a file would change")
     mode.add_argument("-i", "--in-place", action="store_true", help="rewrite the files")
+    symbols = parser.add_mutually_exclusive_group()
+    symbols.add_argument("--unicode", action="store_true", help="spell every symbol in Unicode")
+    symbols.add_argument("--ascii", action="store_true", help="spell every symbol in ASCII")
 
 
 def run(arguments: Namespace, console: Console) -> int:
@@ -22,7 +25,8 @@ def run(arguments: Namespace, console: Console) -> int:
 def _format(source: Source, arguments: Namespace, console: Console) -> int:
     from kdsl.language.formatter import format_source
 
-    text = format_source(source.text)
+    spelling = True if arguments.unicode else False if arguments.ascii else None
+    text = format_source(source.text, unicode=spelling)
     if arguments.check:
         if text != source.text:
             console.err(f"{source.filename}: would be laid out differently\n")
