@@ -156,6 +156,8 @@ class _Layout:
         innermost = self.brackets.innermost()
         if kind == "LESS" and not after_operand:
             kind = "INNER_OPEN"
+        elif kind == "INNER_OPEN" and after_operand:
+            kind = "ANGLE"
         elif kind == "GREATER" and innermost == "INNER_OPEN":
             kind = "INNER_CLOSE"
         elif kind == "GREATER_EQUAL" and innermost == "INNER_OPEN" and self.brackets.comma_seen():

@@ -25,8 +25,7 @@ class _Rule(NamedTuple):
 
 
 _LISTS = frozenset(
-    {"index_entries", "sets", "symbols", "values", "kernels"}
-    | {"kernel_arguments", "names", "conditions", "exprs"}
+    {"index_entries", "sets", "symbols", "values", "kernels"} | {"kernel_arguments", "names", "conditions", "exprs"}
 )
 _RULES = tuple(_Rule(left, length, ACTIONS[name], HEIGHTS.get(name, 0)) for left, length, name in _tables.RULES)
 

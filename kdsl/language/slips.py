@@ -133,7 +133,7 @@ def _without_label(failure: Failure) -> Diagnostic | None:
 
 def _beside(failure: Failure) -> Diagnostic | None:
     before = failure.before
-    if before is None or before.type not in OPERAND_ENDS or failure.token.type not in OPERAND_STARTS:
+    if before is None or before.type not in OPERAND_ENDS or failure.token.type not in OPERAND_STARTS | {"ANGLE"}:
         return None
     if "STAR" not in failure.accepted:
         return None
