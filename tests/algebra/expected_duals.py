@@ -265,8 +265,8 @@ EXPECTED_DUALS: Mapping[str, ExpectedDual] = {
         dual=DualForm(
             f"sum[i] margin[i] - 1/2 * {GRAM_P}"
             " - sum[i] sum[j] margin[i] * mono[j] * y[i] * (k(x[i], hi[j]) - k(x[i], lo[j]))"
-            " - 1/2 * sum[j] sum[p] mono[j] * mono[p]"
-            " * (k(hi[j], hi[p]) - k(hi[j], lo[p]) - k(lo[j], hi[p]) + k(lo[j], lo[p]))",
+            " - 1/2 * sum[j] sum[h] mono[j] * mono[h]"
+            " * (k(hi[j], hi[h]) - k(hi[j], lo[h]) - k(lo[j], hi[h]) + k(lo[j], lo[h]))",
             ("sum[i where group[i] = g] y[i] * margin[i] = 0",),
             {"margin": ("0", "C * s[i]"), "mono": ("0", "inf")},
         ),
