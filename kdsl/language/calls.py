@@ -56,7 +56,8 @@ def as_number(env: Environment, value: Type, expression: Expr) -> Real | None:
             "K313",
             f"`{what}` can only be the whole of a predict clause",
             expression.span,
-            why=f"{what} is not convex, and its value is a decision, not a number",
+            why="its value is a decision, not a number to calculate with",
+            help=f"write {what} around the whole expression",
         )
     return None
 
@@ -226,7 +227,9 @@ def _not_affine(env: Environment, function: str, argument: Expr, value: Real) ->
         argument.span,
         f"degree {value.degree}" if not value.atom else f"holds `{value.atom}`",
         why=f"a convex function of an affine argument is convex; of a curved one, {function}(...) need not be",
-        help="bring the square outside, or bound the curved part by a new variable in a constraint",
+        help="apply one loss to an affine expression"
+        if value.atom
+        else "square the loss instead of its argument, or add the square as a term of its own",
     )
 
 
@@ -428,7 +431,7 @@ def expand(env: Environment, declaration: LetDecl, arguments: tuple[Type, ...], 
     env.expanding.append(name)
     formals = {formal.id: value for formal, value in zip(declaration.formals, arguments, strict=True)}
     owner = scope.owner if within == "predict" else Owner("let", name, (), declaration.name.span)
-    value = yield declaration.body, Scope(owner, dict(formals), site)
+    value = yield declaration.body, Scope(owner, dict(formals))
     env.expanding.pop()
     env.expanded[key] = value
     return value

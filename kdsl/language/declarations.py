@@ -9,7 +9,7 @@ from kdsl.language.constants import constant, is_infinite
 from kdsl.language.diagnostics import Label
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME
 from kdsl.language.model import Datum, Index, IndexSet, Interval, Kernel, Parameter, Variable
-from kdsl.language.names import undeclared_index, whole_tuples
+from kdsl.language.names import NO_SET, undeclared_index, whole_tuples
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Symbol
 from kdsl.language.suggestions import GREEK, LOOK_ALIKES, nearest
 from kdsl.language.syntax import (
@@ -124,16 +124,20 @@ def _index(env: Environment, entry: IndexDecl) -> Index:
     if len(entry.names) != len(sets):
         env.error(
             "K220",
-            f"{len(entry.names)} indices, but {len(sets)} sets",
+            f"{_count(len(entry.names), 'index', 'indices')}, but {_count(len(sets), 'set', 'sets')}",
             entry.span,
             help="one set for each index, joined by x: (i, j) in 1..l x 1..l",
         )
-        sets = (*sets, *(IndexSet("?", False) for _ in entry.names))[: len(entry.names)]
+        sets = (NO_SET,) * len(entry.names)
     index = Index(tuple(name.id for name in entry.names), sets, entry.where, entry.span)
     for name in entry.names:
         if _declare(env, name, Symbol(name.id, "index", name.span)):
             env.indices[name.id] = index
     return index
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _set(env: Environment, where: Range | Name) -> IndexSet:
@@ -159,6 +163,7 @@ def _set(env: Environment, where: Range | Name) -> IndexSet:
             where.lower.span,
             "write 1",
             why="indices count examples, and the first one is 1",
+            help=f"write 1..{env.slice(upper.span)}",
         )
     if isinstance(upper, Name):
         earlier = env.symbols.get(upper.id)
@@ -194,7 +199,7 @@ def _subscripts(env: Environment, entry: SymbolDecl) -> tuple[IndexSet, ...]:
             sets.append(env.index_set(name.id))
         else:
             undeclared_index(env, name)
-            sets.append(IndexSet("?", False))
+            sets.append(NO_SET)
     return tuple(sets)
 
 
@@ -213,7 +218,8 @@ def tuple_filter(env: Environment, indices: tuple[str, ...]) -> tuple[Comparison
 
 def _datum(env: Environment, entry: SymbolDecl) -> Datum:
     sets, domain = _subscripts(env, entry), entry.domain
-    interval, values, labels = FREE, (), None
+    interval, labels = FREE, None
+    values: tuple[Fraction, ...] = ()
     value: Type = Unknown()
     if domain.kind == "input":
         value = Point()
@@ -244,19 +250,21 @@ def _datum(env: Environment, entry: SymbolDecl) -> Datum:
 
 def _parameter(env: Environment, entry: SymbolDecl) -> Parameter:
     sets, interval = _subscripts(env, entry), FREE
+    value: Type = Real()
     if entry.domain.kind in ("real", "interval"):
         interval = _interval(env, entry.domain)
     else:
+        value = Unknown()
         _wrong_domain(env, entry, "a parameter", "`real`, `real >= 0` or an interval such as `in (0, inf)`")
     default = _default(env, entry, interval, ())
-    _enter(env, entry, Symbol(entry.name.id, "parameter", entry.name.span, sets, (), Real(), interval))
+    _enter(env, entry, Symbol(entry.name.id, "parameter", entry.name.span, sets, (), value, interval))
     return Parameter(entry.name.id, sets, interval, default, entry.span)
 
 
 def _variable(env: Environment, entry: SymbolDecl) -> Variable:
     sets, domain = _subscripts(env, entry), entry.domain
     indices = tuple(name.id for name in entry.subscripts)
-    whole_tuples(env, entry.subscripts, ())
+    whole_tuples(env, entry.subscripts)
     interval, kernel = FREE, None
     value: Type = Real(1)
     if domain.kind == "hilbert" and domain.name is not None:
@@ -274,6 +282,7 @@ def _variable(env: Environment, entry: SymbolDecl) -> Variable:
                 help="close it: [ ] instead of ( ), >= instead of >",
             )
     else:
+        value = Unknown()
         _wrong_domain(env, entry, "an unknown", "`real`, `real >= 0` or `H(k)` with a kernel k")
     if entry.default is not None:
         env.error(
@@ -294,8 +303,9 @@ def _enter(env: Environment, entry: SymbolDecl, symbol: Symbol) -> None:
 
 def _labels(env: Environment, name: Name) -> IndexSet | None:
     symbol = env.symbols.get(name.id)
-    if symbol is not None and symbol.kind == "set":
-        return IndexSet(name.id, True)
+    labelled = IndexSet(name.id, True)
+    if symbol is not None and (symbol.kind == "set" or any(labelled in index.sets for index in env.indices.values())):
+        return labelled
     sets = [other.name for other in env.symbols.values() if other.kind == "set"]
     near = nearest(name.id, [*sets, "real", "input"])
     env.error(
@@ -336,13 +346,23 @@ def _is_kernel(env: Environment, name: Name) -> bool:
 # ------------------------------------------------------------------ domains
 
 
+_DOMAIN_ADVICE = {
+    ("an unknown", "finite"): "use `real`: an unknown that may only take some values has no dual without a gap",
+    ("an unknown", "input"): "an input is given: declare it in the `data` line",
+    ("an unknown", "set"): "a label is given: declare it in the `data` line",
+    ("a parameter", "hilbert"): "a vector of H(k) is an unknown: declare it in the `var` line",
+    ("a parameter", "input"): "declare it in the `data` line",
+    ("data", "hilbert"): "a vector of H(k) is an unknown: declare it in the `var` line",
+}
+
+
 def _wrong_domain(env: Environment, entry: SymbolDecl, what: str, allowed: str) -> None:
     env.error(
         "K318",
         f"`{env.slice(entry.domain.span)}` is no domain for {what}",
         entry.domain.span,
         why=f"{what} may be {allowed}",
-        help=f"move `{entry.name.id}` to the line it belongs in, or change its domain",
+        help=_DOMAIN_ADVICE.get((what, entry.domain.kind), "change its domain"),
     )
 
 
@@ -358,7 +378,7 @@ def _end(env: Environment, expression: Expr | None) -> tuple[Fraction | None, bo
             expression.span,
             "not a number",
             why="domains decide how the dual looks, so they are fixed when it is derived",
-            help="write a number or inf; say the rest as a constraint",
+            help="write a number or inf here, and the rest as a constraint",
         )
     return value, value is not None
 
@@ -389,9 +409,9 @@ def _interval(env: Environment, domain: Domain) -> Interval:
             f"the domain `{env.slice(domain.span)}` is empty",
             domain.span,
             "no number lies in it",
-            help=f"exchange the ends: {env.slice(domain.upper.span)} comes first"
-            if backwards and domain.upper is not None
-            else "the lower end comes first, and ] includes the end",
+            help="write the smaller end first"
+            if not point
+            else f"to allow the one value, close both ends: in [{lower}, {upper}]",
         )
         return FREE
     return Interval(lower, upper, domain.lower_open and lower is not None, domain.upper_open and upper is not None)

@@ -116,7 +116,7 @@ def _add_vectors(env: Environment, expression: Add, values: list[Type]) -> Type:
                 describe(value),
                 also=(Label(other.span, "a vector"),),
                 why="a vector can only be added to a vector of the same space",
-                help=f"to use the number `{env.text(term)}`, take it out of the vector part",
+                help="add numbers outside: <w, phi(x)> + b",
             )
             return UNKNOWN
         if vector is None:
@@ -231,7 +231,7 @@ def _within_degree(env: Environment, expression: Expr, degree: int, value: Type)
         expression.span,
         f"degree {degree}",
         why="kdsl derives duals of problems that are quadratic in the unknowns: degree 2 at most",
-        help="multiply an unknown by data and parameters, or one affine expression by another",
+        help="lower it to 2: a square, or a product of two affine expressions",
     )
     return UNKNOWN
 
@@ -359,6 +359,7 @@ def _sum(env: Environment, expression: Sum, scope: Scope) -> Visit:
 def _argmax(env: Environment, expression: Argmax, scope: Scope) -> Visit:
     if scope.owner.kind != "predict":
         calls.only_in_predict(env, "argmax", expression.span, scope)
+        return UNKNOWN
     inner = names.bind_indices(env, (expression.index,), scope)
     value = yield expression.body, inner
     calls.as_number(env, value, expression.body)
@@ -397,7 +398,7 @@ def _compare_members(env: Environment, condition: Comparison, left: Type, right:
             calls.as_number(env, value, side)
             return
     if isinstance(left, Member) and isinstance(right, Member):
-        if left.set != right.set:
+        if left.set != right.set and names.NO_SET not in (left.set, right.set):
             env.error(
                 "K207",
                 f"`{env.text(condition.left)}` and `{env.text(condition.right)}` run over different sets",

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from kdsl.language.constants import constant, is_infinite
 from kdsl.language.diagnostics import Label
-from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, PARAMETER_WORDS, KernelFamily, KernelParameter
+from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KernelFamily, KernelParameter
 from kdsl.language.model import Interval, Kernel
 from kdsl.language.scopes import KIND_WORDS, Environment
 from kdsl.language.suggestions import nearest
@@ -46,7 +46,7 @@ def parts(expression: KernelExpr) -> Iterator[KernelExpr]:
 def _check_call(env: Environment, call: KernelCall) -> None:
     name = call.name.id
     symbol = env.symbols.get(name)
-    if symbol is not None and symbol.kind in ("kernel", "parameter"):
+    if symbol is not None and symbol.kind in ("kernel", "parameter") and name not in FAMILIES_BY_NAME:
         env.used.add(name)
         if call.arguments:
             env.error(
@@ -154,7 +154,7 @@ def _check_value(env: Environment, family: KernelFamily, parameter: KernelParame
             f"`{env.text(given)}` cannot be the value of `{parameter.name}`",
             given.span,
             "neither a number nor a parameter",
-            help="write a number or the name of a `param`" + _words(parameter),
+            help=_values(parameter),
         )
     elif value is None or not _fits(parameter, value):
         env.error(
@@ -178,10 +178,10 @@ def _check_name(env: Environment, family: KernelFamily, parameter: KernelParamet
                 given.span,
                 "may be out of range",
                 also=(Label(symbol.span, "declared here"),),
-                why=f"`{parameter.name}` must be {requirement(parameter)}",
+                why=f"the kernel needs {requirement(parameter)}",
                 help="write the whole number itself"
                 if parameter.kind == "integer"
-                else "narrow the domain, to in (0, inf)",
+                else f"declare it as `{given.id} : in (0, inf)`",
             )
         return
     if given.id in parameter.words:
@@ -193,12 +193,14 @@ def _check_name(env: Environment, family: KernelFamily, parameter: KernelParamet
         f"`{given.id}` cannot be the value of `{parameter.name}`",
         given.span,
         "neither a number nor a parameter",
-        help=f"did you mean `{near}`?" if near else "write a number or the name of a `param`" + _words(parameter),
+        help=f"did you mean `{near}`?" if near else _values(parameter),
     )
 
 
-def _words(parameter: KernelParameter) -> str:
-    return f", or {' or '.join(word for word in parameter.words if word in PARAMETER_WORDS)}" if parameter.words else ""
+def _values(parameter: KernelParameter) -> str:
+    """What may be written as the value of a parameter."""
+    words = [f"`{word}`" for word in parameter.words]
+    return f"write {', '.join(['a number', *words])} or the name of a `param`"
 
 
 def _fits(parameter: KernelParameter, value: Fraction) -> bool:
@@ -290,7 +292,7 @@ def _check_cycles(env: Environment, kernels: tuple[Kernel, ...]) -> None:
         named += [
             value.id for call in calls for word, value in call.arguments if word.id == "of" and isinstance(value, Name)
         ]
-        uses[kernel.name] = [name for name in named if name in env.kernels()]
+        uses[kernel.name] = [name for name in named if name in env.kernels() and name not in FAMILIES_BY_NAME]
     for kernel in kernels:
         reached: set[str] = set()
         pending = list(uses[kernel.name])

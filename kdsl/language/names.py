@@ -9,12 +9,13 @@ from kdsl.language import calls
 from kdsl.language.diagnostics import Label
 from kdsl.language.model import IndexSet
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Scope, Symbol
-from kdsl.language.suggestions import greek, look_alike, nearest
-from kdsl.language.syntax import Expr, Item, LetDecl, Name, Number
+from kdsl.language.suggestions import GREEK, greek, look_alike, nearest
+from kdsl.language.syntax import Expr, Item, LetDecl, Name, Number, Span
 from kdsl.language.values import Member, Real, Row, Type, Unknown, Vector, describe
 
 Visit = Generator[tuple[Expr, Scope], Type, Type]
 UNKNOWN = Unknown()
+NO_SET = IndexSet("?", False)  # of an index that is not declared, which is reported where it is named
 SLACKS = ("xi", "zeta", "slack", "eta")
 
 
@@ -95,8 +96,12 @@ def _subscripts(
             unbound_index(env, subscript, scope, item, position)
             fits = False
             continue
+        if isinstance(subscript, Name) and subscript.id not in env.symbols and subscript.id not in scope.bound:
+            undeclared_index(env, subscript)
+            fits = False
+            continue
         value = yield subscript, scope
-        if isinstance(value, Member) and value.set == expected:
+        if isinstance(value, Member) and (value.set == expected or NO_SET in (value.set, expected)):
             continue
         fits = False
         if isinstance(value, Unknown):
@@ -114,18 +119,21 @@ def _wrong_set(
     env: Environment, item: Item, subscript: Expr, found: IndexSet, expected: IndexSet, scope: Scope
 ) -> None:
     right = [name for name in scope.bound if scope.bound[name] == Member(expected)]
-    right += [name for name in env.indices if env.index_set(name) == expected and name not in right]
-    declared = env.symbols[item.base.id].span if item.base.id in env.symbols else item.base.span
+    free = [name for name in env.indices if env.index_set(name) == expected]
+    remedy = f"declare an index that runs over {_set_words(expected)}"
+    if right:
+        remedy = f"write {item.base.id}[{right[0]}]"
+    elif free:
+        remedy = f"`{free[0]}` runs over {_set_words(expected)}: bind it, and use it here"
+    symbol = env.symbols.get(item.base.id)
     env.error(
         "K207",
         f"`{env.text(subscript)}` is {describe(Member(found))}, but `{item.base.id}` is indexed by "
         f"{_set_words(expected)}",
         subscript.span,
         "index of another set",
-        also=(Label(declared, f"declared over {_set_words(expected)}"),) if declared != item.base.span else (),
-        help=f"write {item.base.id}[{right[0]}]"
-        if right
-        else f"declare an index that runs over {_set_words(expected)}",
+        also=(Label(symbol.span, f"declared over {_set_words(expected)}"),) if symbol is not None else (),
+        help=remedy,
     )
 
 
@@ -142,7 +150,7 @@ def _not_an_index(env: Environment, item: Item, subscript: Expr, expected: Index
         "a literal position" if literal else describe(value),
         why="the algebra treats all elements of a set alike, and the data decide how many there are"
         if literal
-        else f"`{item.base.id}` is indexed by {_set_words(expected)}",
+        else f"`{item.base.id}` is indexed by {_set_words(expected)}, and positions are not computed",
         help="use an index variable, or single the element out by a `where` on a datum",
     )
 
@@ -159,7 +167,7 @@ def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given
         expression.span,
         f"one number for each {', '.join(symbol.subscripts)}" if symbol.sets and given == 0 else "",
         also=(Label(symbol.span, f"declared as {wanted}"),),
-        help=f"write {wanted}",
+        help=f"write {wanted}" if symbol.sets else f"write {wanted}, or declare it with an index",
     )
 
 
@@ -209,9 +217,9 @@ def unknown_name(env: Environment, name: Name, subscripts: tuple[Expr, ...], sco
         declared = env.symbols.get(twin)
         env.error(
             "K202",
-            f"`{written}` is not declared, but {greek(twin)} is, and the two look alike",
+            f"`{env.slice(name.span)}` is not declared, but {greek(twin)} is, and the two look alike",
             name.span,
-            f"this is {greek(written)}",
+            f"the Greek letter {written}" if written in GREEK else f"the Latin letter {written}",
             why="the Greek letter and the Latin one are different names",
             also=(Label(declared.span, "declared here"),) if declared else (),
             help=f"write {env.slice(declared.span) if declared else twin} here, or rename the declaration",
@@ -256,11 +264,17 @@ def _undeclared_slack(env: Environment, name: Name, subscripts: tuple[Expr, ...]
 def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None, position: int | None) -> None:
     """Reports an index that no label, sum or formal binds; once for each statement."""
     owner, written = scope.owner, name.id
-    where = f"`{owner.title}`" if owner.kind in ("constraint", "let", "loss") else f"the {owner.title}"
+    if any(index not in env.indices for index in owner.indices):
+        return  # the index that the label names in its stead is reported already
+    where = "the objective" if owner.kind == "objective" else f"`{owner.title}`"
     shown = env.text(item) if item is not None else written
     subject = (owner.kind, owner.title, written)
     if owner.kind != "constraint":
-        summed = f"sum[{written}] {shown}"
+        remedy = f"write sum[{written}] {shown}"
+        if owner.kind == "let":
+            remedy = f"make it an argument, {owner.title}({written}), or sum over it"
+        elif owner.kind == "predict":
+            remedy = f"sum over it, or add `{written}` to the arguments of {where}"
         env.error(
             "K204",
             f"index `{written}` is not bound in {where}",
@@ -269,9 +283,7 @@ def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None,
             why=f"{where} is one number, but {shown} is one for each {written}"
             if owner.kind == "objective"
             else f"{shown} is one number for each {written}, and nothing here says which",
-            help=f"write {summed}"
-            if owner.kind != "let"
-            else f"make it a formal, {owner.title}({written}), or sum over it",
+            help=remedy,
             subject=subject,
         )
         return
@@ -301,6 +313,7 @@ def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None,
 def bind_indices(env: Environment, indices: tuple[Name, ...], scope: Scope) -> Scope:
     """The scope inside `sum[...]` or `argmax[...]`."""
     bound: dict[str, Type] = {}
+    places = dict(scope.places)
     for name in indices:
         if name.id not in env.indices:
             undeclared_index(env, name)
@@ -308,29 +321,28 @@ def bind_indices(env: Environment, indices: tuple[Name, ...], scope: Scope) -> S
             continue
         env.used.add(name.id)
         if name.id in bound or isinstance(scope.bound.get(name.id), Member):
-            bound_twice(env, name, scope)
+            _bound_twice(env, name, scope, places.get(name.id))
         bound[name.id] = Member(env.index_set(name.id))
-    whole_tuples(env, indices, tuple(scope.bound))
-    return scope.bind(bound)
+        places[name.id] = name.span
+    whole_tuples(env, indices)
+    return scope.bind(bound)._replace(places=places)
 
 
-def bound_twice(env: Environment, name: Name, scope: Scope) -> None:
-    owner = scope.owner
-    by_label = owner.kind == "constraint" and name.id in owner.indices
+def _bound_twice(env: Environment, name: Name, scope: Scope, first: Span | None) -> None:
     wanted = env.index_set(name.id)
-    spare = next((n for n in env.indices if env.index_set(n) == wanted and n not in scope.bound), "")
+    spare = next((n for n in env.indices if env.index_set(n) == wanted and n not in scope.bound and n != name.id), "")
     env.error(
         "K206",
         f"index `{name.id}` is bound twice",
         name.span,
         "bound again here",
-        also=(Label(owner.span, "bound by the label"),) if by_label else (),
+        also=(Label(first, "bound here"),) if first is not None else (),
         why=f"inside, `{name.id}` could mean either of the two",
-        help=f"let the inner sum run over `{spare}`" if spare else f"declare a second index over {_set_words(wanted)}",
+        help=f"use `{spare}` for one of them" if spare else f"declare a second index over {_set_words(wanted)}",
     )
 
 
-def whole_tuples(env: Environment, indices: tuple[Name, ...], outer: tuple[str, ...]) -> None:
+def whole_tuples(env: Environment, indices: tuple[Name, ...]) -> None:
     """An index that was declared in a tuple is bound together with its partners: the filter couples them."""
     given = {name.id for name in indices}
     for name in indices:

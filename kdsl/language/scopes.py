@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kdsl.language.diagnostics import Diagnostic, Label
@@ -69,7 +71,7 @@ class Scope(NamedTuple):
 
     owner: Owner
     bound: dict[str, Type]
-    site: Span | None = None  # the call that is being expanded, where a let's body is checked for it
+    places: Mapping[str, Span] = MappingProxyType({})  # where the indices among them were bound
 
     def bind(self, names: dict[str, Type]) -> Scope:
         return self._replace(bound={**self.bound, **names})

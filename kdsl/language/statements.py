@@ -246,7 +246,7 @@ def _relation(env: Environment, constraint: ConstraintDecl) -> None:
         at,
         "strict",
         why="over an open set a minimum need not be attained, and no solver tells < from <=",
-        help=f"write {relation}= ; for a distance to the bound, name it: ... {relation}= 1",
+        help=f"write {relation}=, and a distance to the bound as a number: ... {relation}= 1",
     )
 
 
@@ -267,27 +267,24 @@ def _numbers(env: Environment, constraint: ConstraintDecl, title: str, sides: li
     comparison = constraint.comparison
     degrees = 0
     for side, written in zip(sides, (comparison.left, comparison.right), strict=True):
-        real = side
-        if isinstance(side, Sign | Choice) or not isinstance(side, Real):
-            from_member = isinstance(side, Member) and not side.set.labelled
-            real = Real() if from_member else None
-            if real is None:
-                env.error(
-                    "K328",
-                    f"`{env.text(written)}` is {describe(side)}, and a constraint compares numbers",
-                    written.span,
-                    help="to choose examples by their label, write a `where` before the colon",
-                )
-                return
-        assert isinstance(real, Real)
-        degrees = max(degrees, real.degree)
-        if real.atom == "||.||":
+        if isinstance(side, Member) and not side.set.labelled:
+            continue
+        if not isinstance(side, Real):
+            env.error(
+                "K328",
+                f"`{env.text(written)}` is {describe(side)}, and a constraint compares numbers",
+                written.span,
+                help="to choose examples by their label, write a `where` before the colon",
+            )
+            return
+        degrees = max(degrees, side.degree)
+        if side.atom == "||.||":
             _norm_in_constraint(env, constraint, written)
             return
-        if real.atom:
+        if side.atom:
             env.error(
                 "K331",
-                f"`{real.atom}` stands in the constraint `{title}`",
+                f"`{side.atom}` stands in the constraint `{title}`",
                 written.span,
                 "only in an objective",
                 why="each constraint gets a multiplier; a piecewise function has one for each of its pieces",
@@ -374,7 +371,9 @@ def _prediction(env: Environment, line: Predict) -> None:
         fits, wanted, advice = isinstance(value, Sign), "a sign", f"write sign({body}), or `predict value`"
     elif kind == "class":
         fits, wanted = isinstance(value, Choice), "a label"
-        advice = "write argmax[k] of a score for each k"
+        advice = "write argmax[k] of a score for each k" + (", or `predict label`" if isinstance(value, Sign) else "")
+    elif isinstance(value, Vector):
+        advice = f"take its inner product with the new example: <{body}, phi(t)>"
     elif isinstance(value, Sign):
         advice = "write `predict label`, or leave out sign"
     elif isinstance(value, Choice):
