@@ -52,7 +52,7 @@ def instance(name: str) -> Instance:
     sizes = dict.fromkeys("ijgh", size)
     names: dict[str, Any] = {"l": size, "x": phi, "k": np.dot, "q": np.dot, "y": labels}
     if name == "one_class":
-        phi = phi + [2.0, 1.0, 0.0]  # away from the origin, else w = 0
+        phi = phi + np.array([2.0, 1.0, 0.0])  # away from the origin, else w = 0
         return Instance((phi,), {"nu": 0.5}, names | {"x": phi}, sizes)
     if name.startswith("sphere"):
         parameters = {"sphere_soft": {"C": 0.3}, "sphere_nu": {"nu": 0.5}}.get(name, {})
@@ -162,7 +162,7 @@ def test_unbounded_and_infeasible_are_infinite() -> None:
     assert float(ORACLES["svm_1norm_unit"](phi, y, C=0.4)) == -np.inf  # below 1/(2 min(l+, l-)) = 1/2
 
 
-# Losses written through a CVXPY atom of another scale or name, against a minimiser that only evaluates their definition.
+# Losses written through a CVXPY atom of another scale, against a minimiser that only evaluates their definition.
 DEFINITIONS = {
     "loss_huberized_squared_hinge": ({}, lambda m: np.where(m < -1, -4 * m, np.maximum(0, 1 - m) ** 2)),
     "loss_huber": ({"c": 0.8}, lambda r: np.where(np.abs(r) <= 0.8, r**2 / 2, 0.8 * np.abs(r) - 0.32)),
