@@ -1,4 +1,65 @@
-"""The compiled part of kdsl."""
+"""The types of the compiled core, kdsl/core/module.cpp."""
 
-def version() -> str:
-    """The version of kdsl that this core was built for."""
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Ints = NDArray[np.int32]
+
+def version() -> str: ...
+def isa() -> str: ...
+
+class Points:
+    @staticmethod
+    def dense(points: Floats) -> Points: ...
+    @staticmethod
+    def sparse(start: Longs, feature: Ints, value: Floats, features: int) -> Points: ...
+
+class KernelHessian:
+    def __init__(
+        self, kind: str, gamma: float, offset: float, degree: int, points: Points, point: Longs, scale: Floats
+    ) -> None: ...
+
+class RowsHessian:
+    def __init__(self, size: int, rows: Callable[[Longs], Floats]) -> None: ...
+
+def solve(
+    offsets: Longs,
+    left: Floats,
+    right: Floats,
+    curvature: Floats,
+    slope: Floats,
+    value: Floats,
+    class_begin: Longs,
+    first_is_free: bool,
+    decoupled: bool,
+    rank: int,
+    direction: Floats,
+    start: Floats,
+    hessian: KernelHessian | RowsHessian,
+    constant: float,
+    tolerance: float,
+    kkt_tolerance: float,
+    memory: float,
+    threads: int,
+    strategy: str,
+    working_set: int,
+    time_limit: float,
+    max_iterations: int,
+    callback: Callable[[int, float], bool | None] | None,
+) -> dict[str, Any]: ...
+def kernel_product(
+    kind: str,
+    gamma: float,
+    offset: float,
+    degree: int,
+    rows: Points,
+    coefficient: Floats,
+    cols: Points,
+    threads: int,
+    single: bool,
+) -> Floats: ...

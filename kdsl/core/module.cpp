@@ -1,7 +1,248 @@
-// The Python face of the core: what kdsl._core exposes.
+// The Python face of the core: what kdsl._core exposes (kdsl/_core.pyi states it with types).
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "native_hessian.hpp"
+#include "python_hessian.hpp"
+#include "solver.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace kdsl {
+
+namespace {
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto vector_of(const Array& a) {
+    return std::vector<std::remove_const_t<typename Array::Scalar>>(a.data(), a.data() + a.size());
+}
+
+nb::object array_of(const std::vector<double>& v) {
+    return nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<1>>(v.data(), {v.size()}, nb::handle()),
+                    nb::rv_policy::copy);
+}
+
+Kind kind_of(const std::string& name) {
+    const std::pair<const char*, Kind> kinds[] = {{"linear", Kind::linear},
+                                                  {"polynomial", Kind::polynomial},
+                                                  {"gaussian", Kind::gaussian},
+                                                  {"laplacian", Kind::laplacian},
+                                                  {"sigmoid", Kind::sigmoid}};
+    for (const auto& [word, kind] : kinds)
+        if (name == word) return kind;
+    throw std::invalid_argument("the core knows no kernel called " + name);
+}
+
+// Points of Python, kept alive with the arrays that they look into.
+struct PointsView {
+    std::optional<Table> dense;
+    std::optional<Longs> start;
+    std::optional<Ints> feature;
+    std::optional<Doubles> value;
+    std::int64_t features = 0;
+
+    static PointsView of_dense(const Table& points) {
+        PointsView view;
+        view.dense = points;
+        view.features = std::int64_t(points.shape(1));
+        return view;
+    }
+    static PointsView of_sparse(const Longs& start, const Ints& feature, const Doubles& value, std::int64_t features) {
+        if (start.size() < 1 || feature.size() != value.size() || start.data()[start.size() - 1] > std::int64_t(value.size()))
+            throw std::invalid_argument("the arrays of a sparse matrix do not fit together");
+        for (std::size_t e = 0; e < feature.size(); ++e)
+            if (feature.data()[e] < 0 || feature.data()[e] >= features)
+                throw std::invalid_argument("a sparse matrix names a feature that it does not have");
+        PointsView view;
+        view.start = start;
+        view.feature = feature;
+        view.value = value;
+        view.features = features;
+        return view;
+    }
+    std::int64_t count() const {
+        return dense ? std::int64_t(dense->shape(0)) : std::int64_t(start->size()) - 1;
+    }
+    PointSource source() const {
+        PointSource s;
+        s.count = count();
+        s.features = features;
+        if (dense) {
+            s.dense = dense->data();
+        } else {
+            s.start = start->data();
+            s.feature = feature->data();
+            s.value = value->data();
+        }
+        return s;
+    }
+};
+
+struct KernelOnPoints {
+    PointsView view;
+    std::unique_ptr<NativeHessian> hessian;
+
+    KernelOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
+                   const Longs& point, const Doubles& scale)
+        : view(points) {
+        if (point.size() != scale.size()) throw std::invalid_argument("one scale is needed for each coordinate");
+        for (std::size_t k = 0; k < point.size(); ++k)
+            if (point.data()[k] < -1 || point.data()[k] >= view.count())
+                throw std::invalid_argument("a coordinate names a point that is not there");
+        hessian = std::make_unique<NativeHessian>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
+                                                  vector_of(point), vector_of(scale), choose_micro());
+    }
+};
+
+// Lets Python see signals and the caller see progress; from the thread that called, about every 50 ms.
+Control::Poll poll_of(nb::object callback) {
+    return [callback](std::int64_t iterations, double gap) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        return !callback.is_none() && nb::cast<bool>(nb::bool_(callback(iterations, gap)));
+    };
+}
+
+Hessian& hessian_of(nb::handle object) {
+    KernelOnPoints* native = nullptr;
+    if (nb::try_cast(object, native) && native != nullptr) return *native->hessian;
+    return nb::cast<PythonHessian&>(object);
+}
+
+const char* word(Reason reason) {
+    switch (reason) {
+        case Reason::solved: return "solved";
+        case Reason::stalled: return "stalled";
+        case Reason::iteration_limit: return "iteration_limit";
+        case Reason::time_limit: return "time_limit";
+        case Reason::interrupted: return "interrupted";
+        case Reason::unbounded: return "unbounded";
+    }
+    return "solver_error";
+}
+
+Strategy strategy_of(const std::string& name) {
+    if (name == "automatic") return Strategy::automatic;
+    if (name == "full") return Strategy::full;
+    if (name == "working_set") return Strategy::working_set;
+    throw std::invalid_argument("no strategy is called " + name);
+}
+
+Separable separable_of(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
+                       const Doubles& slope, const Doubles& value) {
+    Separable h{vector_of(offsets), vector_of(left),  vector_of(right),
+                vector_of(curvature), vector_of(slope), vector_of(value)};
+    const std::size_t pieces = h.left.size();
+    if (h.offsets.empty() || h.offsets.front() != 0 || h.offsets.back() != std::int64_t(pieces) ||
+        h.right.size() != pieces || h.curvature.size() != pieces || h.slope.size() != pieces ||
+        h.value.size() != pieces)
+        throw std::invalid_argument("the arrays of the pieces do not fit together");
+    for (std::int64_t k = 0; k < h.size(); ++k)
+        if (h.offsets[k] >= h.offsets[k + 1]) throw std::invalid_argument("a coordinate has no piece");
+    return h;
+}
+
+nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
+                      const Doubles& slope, const Doubles& value, const Longs& class_begin, bool first_is_free,
+                      bool decoupled, std::int64_t rank, const Doubles& direction, const Doubles& start,
+                      nb::object hessian, double constant, double tolerance, double kkt_tolerance, double memory,
+                      int threads, const std::string& strategy, std::int64_t working_set, double time_limit,
+                      std::int64_t max_iterations, nb::object callback) {
+    const Problem problem{separable_of(offsets, left, right, curvature, slope, value),
+                          Classes{vector_of(class_begin), first_is_free, decoupled, rank, vector_of(direction)},
+                          hessian_of(hessian), constant};
+    const std::int64_t n = problem.size();
+    if (problem.hessian.size() != n || std::int64_t(start.size()) != n || problem.classes.begin.back() != n ||
+        (!decoupled && std::int64_t(direction.size()) != rank * problem.classes.size()))
+        throw std::invalid_argument("the parts of the problem differ in size");
+    const Options options{tolerance, kkt_tolerance, memory, std::max(1, threads), strategy_of(strategy), working_set};
+    Control control(time_limit, max_iterations, poll_of(std::move(callback)));
+    Outcome outcome;
+    {
+        std::vector<double> t = vector_of(start);
+        const nb::gil_scoped_release released;
+        outcome = solve(problem, options, std::move(t), control);
+    }
+    nb::dict out;
+    out["reason"] = word(outcome.reason);
+    out["strategy"] = outcome.strategy;
+    out["t"] = array_of(outcome.t);
+    out["kkt_gap"] = outcome.kkt_gap;
+    out["relative_gap"] = outcome.relative_gap;
+    out["value"] = outcome.value;
+    out["iterations"] = outcome.iterations;
+    out["refreshes"] = outcome.refreshes;
+    out["outer"] = outcome.outer;
+    out["entries"] = outcome.entries;
+    out["seconds"] = control.seconds();
+    out["ray"] = array_of(outcome.ray);
+    return out;
+}
+
+// sum_i coefficient[i] k(row i, col j), or the block k(row i, col j) itself.
+nb::object kernel_product(const std::string& kind, double gamma, double offset, int degree, const PointsView& rows,
+                          const Doubles& coefficient, const PointsView& cols, int threads, bool single) {
+    const std::int64_t m = rows.count(), n = cols.count();
+    if (std::int64_t(coefficient.size()) != m || rows.features != cols.features ||
+        rows.source().sparse() != cols.source().sparse())
+        throw std::invalid_argument("the points and the coefficients do not fit together");
+    KernelBlocks blocks(KernelSpec{kind_of(kind), gamma, offset, degree}, rows.source(), cols.source(), choose_micro());
+    Indices row_index(m), col_index(n);
+    for (std::int64_t i = 0; i < m; ++i) row_index[i] = i;
+    for (std::int64_t j = 0; j < n; ++j) col_index[j] = j;
+    std::vector<double> out(n, 0.0);
+    const std::vector<double> weight = vector_of(coefficient);
+    {
+        const nb::gil_scoped_release released;
+        Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
+        Pool pool(std::max(1, threads), [&control] { control.check(); });
+        if (single)
+            blocks.accumulate<float>(row_index, weight, col_index, out.data(), pool);
+        else
+            blocks.accumulate<double>(row_index, weight, col_index, out.data(), pool);
+    }
+    return array_of(out);
+}
+
+}  // namespace
+
+}  // namespace kdsl
 
 NB_MODULE(_core, module) {
+    using namespace kdsl;
     module.doc() = "The compiled part of kdsl.";
     module.def("version", [] { return KDSL_VERSION; }, "The version of kdsl that this core was built for.");
+    module.def("isa", [] { return choose_micro().name; }, "The instruction set in use.");
+
+    nb::class_<PointsView>(module, "Points", "Points that the core looks into; the arrays are kept alive.")
+        .def_static("dense", &PointsView::of_dense, "points"_a.noconvert())
+        .def_static("sparse", &PointsView::of_sparse, "start"_a.noconvert(), "feature"_a.noconvert(),
+                    "value"_a.noconvert(), "features"_a);
+    nb::class_<KernelOnPoints>(module, "KernelHessian", "Q[k, l] = scale_k scale_l K(point_k, point_l).")
+        .def(nb::init<const std::string&, double, double, int, const PointsView&, const Longs&, const Doubles&>(),
+             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "point"_a.noconvert(), "scale"_a.noconvert());
+    nb::class_<PythonHessian>(module, "RowsHessian", "Q from a function that returns whole rows.")
+        .def(nb::init<std::int64_t, nb::callable>(), "size"_a, "rows"_a);
+    module.def("solve", &solve_python, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
+               "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "hessian"_a,
+               "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "strategy"_a, "working_set"_a,
+               "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
+               "Minimise a normal form in the coordinates that kdsl/core/problem.hpp describes.");
+    module.def("kernel_product", &kernel_product, "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "rows"_a,
+               "coefficient"_a, "cols"_a, "threads"_a, "single"_a,
+               "sum_i coefficient[i] k(row i, col j) for every j.");
 }

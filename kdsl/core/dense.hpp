@@ -1,0 +1,69 @@
+// Sequential minimal optimisation on a stored block of Q.
+//
+// Solves   the normal form over a set of coordinates, the others held, to m - M <= eps.
+// Given    the block of Q (precision K), the gradient f of the quadratic part there (precision T), and t.
+// Returns  t moved; the gradient kept in step.
+// How      one pass over two rows of Q updates f and finds the extremes of each class (Keerthi et al. 2001); inside
+//          the worst class the partner is chosen to second order (Fan, Chen and Lin, JMLR 2005) and the step is exact
+//          (step.hpp). Where rows couple the classes, a direction over several classes comes from exchange.hpp and is
+//          taken when it descends half as fast again as the best pair.
+#pragma once
+
+#include <memory>
+
+#include "aligned.hpp"
+#include "classes.hpp"
+#include "control.hpp"
+#include "exchange.hpp"
+#include "micro.hpp"
+#include "separable.hpp"
+#include "step.hpp"
+
+namespace kdsl {
+
+enum class DenseEnd { converged, limit, stuck, unbounded };
+
+struct DenseResult {
+    DenseEnd end;
+    double gap;
+    Direction ray;  // in the coordinates of the whole problem, where `unbounded`
+};
+
+template <class T, class K>
+class Dense {
+public:
+    // `set` lists coordinates of the whole problem in increasing order; gram is set x set, rows `stride` apart.
+    Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, const K* gram,
+          std::int64_t stride, const Micro& micro, Exchange* exchange);
+
+    // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the whole problem.
+    DenseResult run(std::vector<double>& t, const std::vector<double>& f, double eps, std::int64_t limit,
+                    Control& control);
+
+private:
+    struct Segment {
+        std::int64_t begin, count, cls;
+        bool free;
+        Extremes<T> extremes;
+    };
+
+    void refresh_sides(std::int64_t i, double t);
+    void update(std::int64_t a, double da, std::int64_t b, double db);
+    double choose();
+    double curvature() const;
+
+    const Separable& h_;
+    const Classes& classes_;
+    const std::vector<std::int64_t>& set_;
+    const K* gram_;
+    std::int64_t stride_, n_;
+    const Passes<T, K>& passes_;
+    Exchange* exchange_;
+    std::vector<Segment> segments_;
+    std::vector<double> rise_, fall_;
+    std::vector<std::int64_t> segment_of_class_;
+    Aligned<T> f_, above_, below_, diagonal_;
+    Direction direction_;  // in positions of `set`
+};
+
+}  // namespace kdsl

@@ -1,0 +1,30 @@
+// The matrix Q of the normal form in the solver's coordinates, never formed beyond what is asked for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pool.hpp"
+
+namespace kdsl {
+
+using Indices = std::vector<std::int64_t>;
+
+class Hessian {
+public:
+    virtual ~Hessian() = default;
+
+    virtual std::int64_t size() const = 0;
+    // Whether blocks in single precision cost less than blocks in double.
+    virtual bool has_single() const = 0;
+
+    // out[i * stride + j] = Q[set[i], set[j]].
+    virtual void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) = 0;
+    virtual void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) = 0;
+
+    // f[cols[j]] += sum_i coefficient[i] Q[rows[i], cols[j]]; `exact` asks for double precision throughout.
+    virtual void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
+                            bool exact, double* f, Pool& pool) = 0;
+};
+
+}  // namespace kdsl

@@ -1,0 +1,160 @@
+// Blocks of a kernel matrix; see kernel_blocks.hpp.
+#include "kernel_blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "aligned.hpp"
+
+namespace kdsl {
+
+namespace {
+
+// Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
+// and that the rows stay in the cache beside the panel.
+constexpr std::int64_t kChunk = 256;
+
+// The rows of a block, gathered: contiguous where they are dense, by reference where sparse. Empty rows are dropped.
+template <class T>
+struct Gathered {
+    std::vector<std::int64_t> position, index;
+    std::vector<T> dense, bias;
+
+    Gathered(const Points<T>& points, const std::vector<std::int64_t>& rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            if (rows[i] >= 0) position.push_back(std::int64_t(i)), index.push_back(rows[i]);
+        for (const std::int64_t i : index) bias.push_back(points.row_bias(i));
+        if (points.sparse()) return;
+        dense.resize(index.size() * std::size_t(points.features()));
+        for (std::size_t i = 0; i < index.size(); ++i)
+            std::copy_n(points.row(index[i]), points.features(), dense.data() + i * std::size_t(points.features()));
+    }
+    std::int64_t count() const { return std::int64_t(index.size()); }
+};
+
+// What one worker needs to hold a panel.
+template <class T>
+struct Scratch {
+    Aligned<T> panel, bias, values;
+
+    explicit Scratch(std::int64_t features)
+        : panel(aligned<T>(std::size_t(std::max<std::int64_t>(features, 1)) * kPanel<T>)),
+          bias(aligned<T>(kPanel<T>)),
+          values(aligned<T>(std::size_t(kChunk) * kPanel<T>)) {
+        std::memset(panel.get(), 0, std::size_t(features) * kPanel<T> * sizeof(T));
+    }
+};
+
+}  // namespace
+
+template <class T>
+const KernelBlocks::Copy<T>& KernelBlocks::copy() {
+    Copy<T>* wanted;
+    if constexpr (std::is_same_v<T, float>)
+        wanted = &single_;
+    else
+        wanted = &double_;
+    const std::lock_guard<std::mutex> lock(copying_);
+    if (!wanted->rows) {
+        wanted->rows = std::make_unique<Points<T>>(kernel_, rows_source_);
+        const bool same = cols_source_.dense == rows_source_.dense && cols_source_.value == rows_source_.value;
+        if (!same) wanted->own_cols = std::make_unique<Points<T>>(kernel_, cols_source_);
+        wanted->cols = same ? wanted->rows.get() : wanted->own_cols.get();
+    }
+    return *wanted;
+}
+
+template <class T>
+void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
+                         T* out, std::int64_t stride, Pool& pool) {
+    const Copy<T>& points = copy<T>();
+    const Panels<T>& panels = micro_.panels<T>();
+    const Gathered<T> rows(*points.rows, row_index);
+    const std::int64_t features = points.cols->features(), width = kPanel<T>;
+    const std::int64_t cols = std::int64_t(col_index.size());
+    std::vector<Scratch<T>> scratch;
+    for (int w = 0; w < pool.size(); ++w) scratch.emplace_back(features);
+    pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
+        Scratch<T>& s = scratch[worker];
+        const std::int64_t first = task * width, count = std::min(width, cols - first);
+        points.cols->pack(&col_index[first], count, s.panel.get(), s.bias.get());
+        for (std::size_t i = 0; i < row_index.size(); ++i)
+            if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, T(0));
+        for (std::int64_t r = 0; r < rows.count(); r += kChunk) {
+            const std::int64_t some = std::min(kChunk, rows.count() - r);
+            if (points.rows->sparse()) {
+                for (std::int64_t i = r; i < r + some; ++i) {
+                    const std::int64_t at = rows.index[i];
+                    panels.sparse(kernel_.kind, kernel_.degree, s.panel.get(), s.bias.get(),
+                                  points.rows->feature(at), points.rows->value(at),
+                                  std::size_t(points.rows->nonzeros(at)), rows.bias[i],
+                                  s.values.get() + (i - r) * width);
+                }
+            } else {
+                panels.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
+                             std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), s.values.get(),
+                             std::size_t(width));
+            }
+            for (std::int64_t i = r; i < r + some; ++i) {
+                T* to = out + rows.position[i] * stride + first;
+                std::copy_n(s.values.get() + (i - r) * width, count, to);
+                for (std::int64_t j = 0; j < count; ++j)
+                    if (col_index[first + j] < 0) to[j] = T(0);
+            }
+        }
+        if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
+    });
+}
+
+template <class T>
+void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+                              const std::vector<std::int64_t>& col_index, double* out, Pool& pool) {
+    const Copy<T>& points = copy<T>();
+    const Panels<T>& panels = micro_.panels<T>();
+    const Gathered<T> rows(*points.rows, row_index);
+    std::vector<T> weight;
+    for (const std::int64_t i : rows.position) weight.push_back(T(coefficient[i]));
+    const std::int64_t features = points.cols->features(), width = kPanel<T>;
+    const std::int64_t cols = std::int64_t(col_index.size());
+    std::vector<Scratch<T>> scratch;
+    for (int w = 0; w < pool.size(); ++w) scratch.emplace_back(features);
+    pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
+        Scratch<T>& s = scratch[worker];
+        const std::int64_t first = task * width, count = std::min(width, cols - first);
+        points.cols->pack(&col_index[first], count, s.panel.get(), s.bias.get());
+        T* sum = s.values.get();
+        T* one = sum + width;
+        for (std::int64_t r = 0; r < rows.count(); r += kChunk) {
+            const std::int64_t some = std::min(kChunk, rows.count() - r);
+            std::fill_n(sum, width, T(0));
+            if (points.rows->sparse()) {
+                for (std::int64_t i = r; i < r + some; ++i) {
+                    const std::int64_t at = rows.index[i];
+                    panels.sparse(kernel_.kind, kernel_.degree, s.panel.get(), s.bias.get(),
+                                  points.rows->feature(at), points.rows->value(at),
+                                  std::size_t(points.rows->nonzeros(at)), rows.bias[i], one);
+                    for (std::int64_t j = 0; j < width; ++j) sum[j] += weight[i] * one[j];
+                }
+            } else {
+                panels.accumulate(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
+                                  &weight[r], std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(),
+                                  sum);
+            }
+            for (std::int64_t j = 0; j < count; ++j)
+                if (col_index[first + j] >= 0) out[first + j] += double(sum[j]);
+        }
+        if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
+    });
+}
+
+template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&, float*,
+                                  std::int64_t, Pool&);
+template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&, double*,
+                                  std::int64_t, Pool&);
+template void KernelBlocks::accumulate<float>(const std::vector<std::int64_t>&, const std::vector<double>&,
+                                              const std::vector<std::int64_t>&, double*, Pool&);
+template void KernelBlocks::accumulate<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
+                                               const std::vector<std::int64_t>&, double*, Pool&);
+
+}  // namespace kdsl

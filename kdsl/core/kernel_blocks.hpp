@@ -1,0 +1,47 @@
+// Blocks of a kernel matrix and its products with vectors, by panels shared among the threads.
+//
+// Nothing larger than a panel is stored: each task packs kPanel<T> columns and runs all rows past them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "points.hpp"
+#include "pool.hpp"
+
+namespace kdsl {
+
+class KernelBlocks {
+public:
+    // The source must outlive this object: a precision's copy of the points is made when first asked for.
+    KernelBlocks(KernelSpec kernel, PointSource rows, PointSource cols, const Micro& micro)
+        : kernel_(kernel), rows_source_(rows), cols_source_(cols), micro_(micro) {}
+
+    // out[i * stride + j] = k(row_index[i], col_index[j]); an index of -1 gives 0.
+    template <class T>
+    void block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, T* out,
+               std::int64_t stride, Pool& pool);
+
+    // out[j] += sum_i coefficient[i] k(row_index[i], col_index[j]), the terms in precision T.
+    template <class T>
+    void accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+                    const std::vector<std::int64_t>& col_index, double* out, Pool& pool);
+
+private:
+    template <class T>
+    struct Copy {
+        std::unique_ptr<Points<T>> rows, own_cols;
+        const Points<T>* cols = nullptr;
+    };
+    template <class T>
+    const Copy<T>& copy();
+
+    KernelSpec kernel_;
+    PointSource rows_source_, cols_source_;
+    const Micro& micro_;
+    Copy<float> single_;
+    Copy<double> double_;
+    std::mutex copying_;
+};
+
+}  // namespace kdsl

@@ -1,0 +1,30 @@
+// How far a point is from optimal, from its gradient alone.
+//
+// Solves   with f = Qt and h_k' one-sided: for each class, m = -rise = max -(f + h'(t+)) and M = -fall; m - M <= 0
+//          at an optimum. And the duality gap of the normal form itself,
+//              sum_k  h_k(t_k) + h_k*(z_k) - t_k z_k  =  sum_k  integral from t_k to t*_k of (z_k - h_k'(s)) ds,
+//          z_k = multiplier of the class - f_k, which is a sum of numbers >= 0 and so does not cancel.
+// Given    t, f in double precision.
+// Returns  m - M, the gap, and `beyond`: the largest z_k - h_k'(+-infinity) where h_k has no bound and the gap would
+//          be infinite (a hard constraint violated by that much).
+#pragma once
+
+#include "exchange.hpp"
+#include "problem.hpp"
+
+namespace kdsl {
+
+struct Measure {
+    double kkt_gap = 0;
+    double value = 0;
+    double gap = 0;
+    double beyond = 0;
+    double size = 0;                  // of the derivatives that `beyond` is compared with
+    std::vector<double> rise, fall;   // of each class
+    std::vector<double> multiplier;   // of each class
+};
+
+Measure measure(const Problem& problem, const std::vector<double>& t, const std::vector<double>& f,
+                Exchange* exchange);
+
+}  // namespace kdsl

@@ -1,0 +1,85 @@
+// The table of loops that are compiled once for each instruction set and chosen when the program runs.
+//
+// Every loop is written once, in micro_loops.hpp, over vectors of a given width; micro_portable.cpp,
+// micro_avx2.cpp and micro_avx512.cpp compile it. Points arrive packed (points.hpp), so that the layout
+// does not depend on the instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kdsl {
+
+enum class Kind : int { linear, polynomial, gaussian, laplacian, sigmoid };
+
+// Points packed together in one panel, feature-major: panel[feature * kPanel<T> + point].
+template <class T>
+inline constexpr std::size_t kPanel = 128 / sizeof(T);
+
+// The best riser and faller of one class: rise = min f + h'(t+) and fall = max f + h'(t-), with their places.
+// A place is -1 where every coordinate of the class is at the bound concerned.
+template <class T>
+struct Extremes {
+    T rise;
+    std::int64_t riser;
+    T fall;
+    std::int64_t faller;
+};
+
+// f is the gradient of the quadratic part, `above` and `below` the one-sided derivatives of h.
+// T is the precision of the gradient, K that of the stored Gram matrix.
+template <class T, class K>
+struct Passes {
+    // f += da a + db b, then the extremes over the n coordinates.
+    Extremes<T> (*update)(T* f, const K* a, const K* b, T da, T db, const T* above, const T* below, std::int64_t n);
+    // argmax over j of (f_j + below_j - rise)^2 / max(own + diagonal_j - 2 row_j, floor (own + diagonal_j)), or -1.
+    std::int64_t (*second_order)(const T* f, const T* below, const K* row, const T* diagonal, T rise, T own, T floor,
+                                 std::int64_t n);
+};
+
+// A kernel of one accumulated sum s = row_bias + panel_bias + sum over features (points are scaled when packed):
+// linear s; polynomial s^degree; gaussian and laplacian exp(min(s, 0)); sigmoid tanh(s).
+template <class T>
+struct Panels {
+    // out[r * stride + point] = k(row r, point) for `count` rows against one panel.
+    void (*block)(Kind, int degree, const T* rows, const T* row_bias, std::size_t count, std::size_t features,
+                  const T* panel, const T* panel_bias, T* out, std::size_t stride);
+    // out[point] += sum_r coefficient[r] k(row r, point).
+    void (*accumulate)(Kind, int degree, const T* rows, const T* row_bias, const T* coefficient, std::size_t count,
+                       std::size_t features, const T* panel, const T* panel_bias, T* out);
+    // The same sum for kPanel<T> packed points and one sparse point given by its nonzero features.
+    void (*sparse)(Kind, int degree, const T* packed, const T* packed_bias, const std::int32_t* feature,
+                   const T* value, std::size_t nonzeros, T bias, T* out);
+};
+
+struct Micro {
+    const char* name;
+    Passes<float, float> passes_ff;
+    Passes<double, float> passes_df;
+    Passes<double, double> passes_dd;
+    Panels<float> panels_f;
+    Panels<double> panels_d;
+
+    template <class T, class K>
+    const Passes<T, K>& passes() const;
+    template <class T>
+    const Panels<T>& panels() const;
+};
+
+template <> inline const Passes<float, float>& Micro::passes() const { return passes_ff; }
+template <> inline const Passes<double, float>& Micro::passes() const { return passes_df; }
+template <> inline const Passes<double, double>& Micro::passes() const { return passes_dd; }
+template <> inline const Panels<float>& Micro::panels() const { return panels_f; }
+template <> inline const Panels<double>& Micro::panels() const { return panels_d; }
+
+extern const Micro micro_portable;
+#if defined(__x86_64__)
+extern const Micro micro_avx2;
+extern const Micro micro_avx512;
+#endif
+
+// The widest table that this processor runs, or the one that the environment variable KDSL_ISA names
+// (portable, avx2, avx512). Throws std::runtime_error for a name that is unknown or cannot run here.
+const Micro& choose_micro();
+
+}  // namespace kdsl

@@ -1,0 +1,64 @@
+// Points held in one precision, scaled so that a kernel needs one accumulated sum (micro.hpp), and packed in panels.
+//
+//   linear      <x, z>                          points as they are
+//   polynomial  gamma <x, z> + offset           points times sqrt(gamma), the offset in the bias of a panel
+//   sigmoid     the same
+//   gaussian    -gamma ||x - z||^2              points times sqrt(2 gamma), the biases -||x||^2 / 2
+//   laplacian   -gamma ||x - z||_1              points times gamma
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "micro.hpp"
+
+namespace kdsl {
+
+struct KernelSpec {
+    Kind kind;
+    double gamma, offset;
+    int degree;
+};
+
+// Points as the caller holds them: dense rows, or compressed sparse rows where `value` is empty of dense meaning.
+struct PointSource {
+    std::int64_t count = 0, features = 0;
+    const double* dense = nullptr;           // count x features
+    const std::int64_t* start = nullptr;     // CSR: count + 1
+    const std::int32_t* feature = nullptr;
+    const double* value = nullptr;
+
+    bool sparse() const { return dense == nullptr; }
+};
+
+template <class T>
+class Points {
+public:
+    Points(const KernelSpec& kernel, const PointSource& source);
+
+    std::int64_t features() const { return features_; }
+    std::int64_t count() const { return count_; }
+    bool sparse() const { return sparse_; }
+
+    // Up to kPanel<T> points, feature-major; an index of -1 (and room left over) packs a zero point.
+    void pack(const std::int64_t* index, std::int64_t count, T* panel, T* bias) const;
+    // Undoes the nonzeros of a sparse panel, so that it can be packed again without being cleared.
+    void unpack(const std::int64_t* index, std::int64_t count, T* panel) const;
+
+    const T* row(std::int64_t i) const { return dense_.data() + i * features_; }
+    T row_bias(std::int64_t i) const { return row_bias_[i]; }
+    std::int64_t nonzeros(std::int64_t i) const { return start_[i + 1] - start_[i]; }
+    const std::int32_t* feature(std::int64_t i) const { return feature_.data() + start_[i]; }
+    const T* value(std::int64_t i) const { return value_.data() + start_[i]; }
+
+private:
+    std::int64_t count_, features_;
+    bool sparse_;
+    T panel_offset_;
+    std::vector<T> dense_, value_, row_bias_, panel_bias_;
+    std::vector<std::int64_t> start_;
+    std::vector<std::int32_t> feature_;
+};
+
+}  // namespace kdsl

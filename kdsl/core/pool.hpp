@@ -1,0 +1,45 @@
+// A pool of std::thread that lives as long as one solve.
+//
+// Nothing is shared between solves: two at once are safe, and a forked child has nothing to rebuild.
+// Tasks are handed out dynamically, so a task's result must not depend on which worker runs it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace kdsl {
+
+class Pool {
+public:
+    // `between` runs in the calling thread between its own tasks and may throw, which cancels the rest.
+    Pool(int threads, std::function<void()> between);
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    int size() const { return int(workers_.size()) + 1; }
+
+    // task(index, worker) for each index below `count`; returns when all are done, rethrows the first exception.
+    void run(std::int64_t count, const std::function<void(std::int64_t, int)>& task);
+
+private:
+    void serve(int worker);
+    void drain(int worker);
+
+    std::function<void()> between_;
+    std::vector<std::thread> workers_;
+    const std::function<void(std::int64_t, int)>* task_ = nullptr;
+    std::int64_t count_ = 0;
+    std::atomic<std::int64_t> next_{0};
+    std::atomic<std::uint32_t> round_{0};
+    std::atomic<int> busy_{0};
+    std::atomic<bool> failed_{false};
+    std::atomic<bool> ending_{false};
+    std::exception_ptr error_;
+};
+
+}  // namespace kdsl

@@ -1,0 +1,46 @@
+// The normal form in the solver's coordinates, and what the caller asks of the answer.
+#pragma once
+
+#include <string>
+
+#include "classes.hpp"
+#include "control.hpp"
+#include "hessian.hpp"
+#include "separable.hpp"
+
+namespace kdsl {
+
+// min 1/2 t'Qt + sum_k h_k(t_k) + constant, every direction keeping the rows that `classes` describes.
+struct Problem {
+    Separable h;
+    Classes classes;
+    Hessian& hessian;
+    double constant = 0;
+
+    std::int64_t size() const { return h.size(); }
+};
+
+enum class Strategy { automatic, full, working_set };
+
+struct Options {
+    double tolerance = 1e-6;      // on the duality gap, relative to max(1, |value|)
+    double kkt_tolerance = -1;    // on m - M, in its place where it is not negative
+    double memory = 1e9;          // bytes that blocks of Q may take
+    int threads = 1;
+    Strategy strategy = Strategy::automatic;
+    std::int64_t working_set = 0; // coordinates in a working set; 0 leaves the choice to the solver
+};
+
+struct Outcome {
+    Reason reason = Reason::solved;
+    std::string strategy;
+    std::vector<double> t;
+    double kkt_gap = 0;           // m - M with the gradient in double precision
+    double relative_gap = 0;      // of the duality gap, at the multipliers between M and m
+    double value = 0;             // of the objective
+    std::int64_t iterations = 0, refreshes = 0, outer = 0;
+    double entries = 0;           // of Q that were computed
+    std::vector<double> ray;      // where `unbounded`
+};
+
+}  // namespace kdsl

@@ -1,0 +1,55 @@
+// Q from a Python function; see python_hessian.hpp.
+#include "python_hessian.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace nb = nanobind;
+
+namespace kdsl {
+
+namespace {
+
+// Numbers in one block that a call returns.
+constexpr std::int64_t kBlock = std::int64_t(1) << 22;
+
+}  // namespace
+
+template <class Use>
+void PythonHessian::each_row(const Indices& rows, Use use) {
+    const std::int64_t count = std::int64_t(rows.size());
+    const std::int64_t some = std::clamp<std::int64_t>(kBlock / std::max<std::int64_t>(size_, 1), 1, 1024);
+    for (std::int64_t r = 0; r < count; r += some) {
+        const nb::gil_scoped_acquire gil;
+        Indices asked(rows.begin() + r, rows.begin() + std::min(r + some, count));
+        nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> indices(asked.data(), {asked.size()}, nb::handle());
+        const nb::object answer = rows_(indices.cast(nb::rv_policy::copy));
+        using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+        Rows block;
+        if (!nb::try_cast<Rows>(answer, block, false) || block.shape(0) != asked.size() ||
+            block.shape(1) != std::size_t(size_))
+            throw std::invalid_argument("a block of rows must be a contiguous float64 array, one row for each index");
+        for (std::size_t i = 0; i < asked.size(); ++i) use(r + std::int64_t(i), block.data() + i * std::size_t(size_));
+    }
+}
+
+void PythonHessian::block(const Indices& set, float* out, std::int64_t stride, Pool&) {
+    each_row(set, [&](std::int64_t i, const double* row) {
+        for (std::size_t j = 0; j < set.size(); ++j) out[i * stride + std::int64_t(j)] = float(row[set[j]]);
+    });
+}
+
+void PythonHessian::block(const Indices& set, double* out, std::int64_t stride, Pool&) {
+    each_row(set, [&](std::int64_t i, const double* row) {
+        for (std::size_t j = 0; j < set.size(); ++j) out[i * stride + std::int64_t(j)] = row[set[j]];
+    });
+}
+
+void PythonHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool,
+                               double* f, Pool&) {
+    each_row(rows, [&](std::int64_t i, const double* row) {
+        for (const std::int64_t k : cols) f[k] += coefficient[i] * row[k];
+    });
+}
+
+}  // namespace kdsl

@@ -1,0 +1,130 @@
+// The stages of a solve; see solver.hpp.
+#include "solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "stages.hpp"
+
+namespace kdsl {
+
+namespace {
+
+// Below this size a Gram matrix in double precision costs nothing worth saving.
+constexpr std::int64_t kSmall = 500;
+// A gap above this times the size of the gradient can be reached with a gradient in single precision.
+constexpr double kSingle = 1e-5;
+// Stages at the highest precision that fail to lower the objective before the solve is called stalled.
+constexpr int kPatience = 3;
+
+class Solve {
+public:
+    Solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control)
+        : problem_(problem),
+          options_(options),
+          control_(control),
+          pool_(options.threads, [&control] { control.check(); }),
+          exchange_(problem.classes.decoupled ? nullptr : std::make_unique<Exchange>(problem.classes)),
+          all_(problem.size()),
+          t_(std::move(t)),
+          f_(problem.size()) {
+        std::iota(all_.begin(), all_.end(), 0);
+    }
+
+    Outcome run() {
+        try {
+            stages();
+        } catch (const Stopped& stopped) {
+            out_.reason = stopped.reason;
+        }
+        out_.t = std::move(t_);
+        out_.iterations = control_.iterations;
+        return std::move(out_);
+    }
+
+private:
+    void stages() {
+        const Micro& micro = choose_micro();
+        std::unique_ptr<Stage> stage = full_stage(problem_, micro, pool_, control_, exchange_.get());
+        out_.strategy = "full";
+        refresh();
+        Precision precision =
+            problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
+        double eps = std::max(1e-3 * out_.kkt_gap, options_.kkt_tolerance);
+        int fruitless = 0;
+        while (!satisfied()) {
+            if (out_.kkt_gap <= eps) eps = next_eps(eps);
+            if (precision == Precision::single && eps < kSingle * size_) precision = Precision::mixed;
+            const double gap = out_.kkt_gap, value = out_.value;
+            std::vector<double> f = f_;
+            StageResult result = stage->run(t_, f, eps, precision);
+            out_.outer += result.outer;
+            out_.entries += result.entries;
+            if (result.unbounded && precision == Precision::both_double) {
+                out_.reason = Reason::unbounded;
+                out_.ray.assign(problem_.size(), 0.0);
+                for (std::size_t i = 0; i < result.ray.coordinate.size(); ++i)
+                    out_.ray[result.ray.coordinate[i]] += result.ray.speed[i];
+                return;
+            }
+            refresh();
+            if (out_.kkt_gap <= eps) {
+                fruitless = 0;
+            } else if (precision != Precision::both_double) {
+                if (out_.kkt_gap > 0.5 * gap) precision = Precision::both_double;
+            } else if (!result.moved || out_.value >= value - 1e-15 * std::abs(value)) {
+                if (++fruitless >= kPatience) throw Stopped{Reason::stalled};
+            }
+        }
+    }
+
+    // The gradient afresh, in double precision, and everything that is measured from it.
+    void refresh() {
+        Indices rows;
+        std::vector<double> coefficient;
+        for (std::int64_t k = 0; k < problem_.size(); ++k)
+            if (t_[k] != 0) rows.push_back(k), coefficient.push_back(t_[k]);
+        std::fill(f_.begin(), f_.end(), 0.0);
+        problem_.hessian.accumulate(rows, coefficient, all_, true, f_.data(), pool_);
+        out_.entries += double(rows.size()) * double(all_.size());
+        ++out_.refreshes;
+        const Measure m = measure(problem_, t_, f_, exchange_.get());
+        out_.kkt_gap = m.kkt_gap;
+        out_.value = m.value;
+        beyond_ = m.size > 0 ? m.beyond / m.size : m.beyond;
+        out_.relative_gap = m.gap / std::max(1.0, std::abs(m.value));
+        size_ = m.size;
+        control_.gap = m.kkt_gap;
+        control_.check();
+    }
+
+    bool satisfied() const {
+        if (options_.kkt_tolerance >= 0) return out_.kkt_gap <= options_.kkt_tolerance;
+        return out_.relative_gap <= options_.tolerance && beyond_ <= options_.tolerance;
+    }
+
+    double next_eps(double eps) const {
+        if (options_.kkt_tolerance >= 0) return options_.kkt_tolerance;
+        const double excess = std::max(out_.relative_gap, beyond_) / options_.tolerance;
+        return std::min(eps, out_.kkt_gap) * std::clamp(0.5 / excess, 0.01, 0.5);
+    }
+
+    const Problem& problem_;
+    const Options& options_;
+    Control& control_;
+    Pool pool_;
+    std::unique_ptr<Exchange> exchange_;
+    Indices all_;
+    std::vector<double> t_, f_;
+    double beyond_ = 0, size_ = 0;
+    Outcome out_;
+};
+
+}  // namespace
+
+Outcome solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control) {
+    return Solve(problem, options, std::move(t), control).run();
+}
+
+}  // namespace kdsl

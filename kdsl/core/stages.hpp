@@ -1,0 +1,33 @@
+// One stage of a solve: move t until m - M is about `eps`, with the gradient kept only roughly in step.
+#pragma once
+
+#include <memory>
+
+#include "dense.hpp"
+#include "problem.hpp"
+
+namespace kdsl {
+
+// The precision of the gradient and of the blocks of Q inside a stage.
+enum class Precision { single, mixed, both_double };
+
+struct StageResult {
+    bool unbounded = false;
+    bool moved = false;
+    Direction ray;
+    std::int64_t outer = 0;
+    double entries = 0;
+};
+
+class Stage {
+public:
+    virtual ~Stage() = default;
+    // Moves t; `f` is the exact gradient at the start, and is spoilt.
+    virtual StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) = 0;
+};
+
+// The Gram matrix of all coordinates is stored.
+std::unique_ptr<Stage> full_stage(const Problem& problem, const Micro& micro, Pool& pool, Control& control,
+                                  Exchange* exchange);
+
+}  // namespace kdsl

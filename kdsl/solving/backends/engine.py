@@ -1,0 +1,200 @@
+"""The compiled engine: brings a NormalForm into the core's coordinates, runs kdsl/core, and brings the answer back."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl import _core
+from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
+from kdsl.solving.native_kernel import NativeKernel, OffersNative
+from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
+from kdsl.solving.raw_solution import Fact, RawSolution, Status
+
+Callback = Callable[[int, float], bool | None]
+Strategy = Literal["automatic", "full", "working_set"]
+
+_MESSAGES: dict[Status, str] = {
+    "solved": "the duality gap is within the tolerance",
+    "stalled": "rounding in double precision stopped progress before the tolerance was reached",
+    "iteration_limit": "the iteration limit was reached",
+    "time_limit": "the time limit was reached",
+    "interrupted": "stopped by the callback",
+    "unbounded": "the objective falls for ever along a ray",
+}
+
+
+def solve(
+    problem: NormalForm,
+    start: Floats | None = None,
+    tol: float = 1e-6,
+    max_iterations: int | None = None,
+    callback: Callback | None = None,
+    *,
+    kkt_tol: float | None = None,
+    time_limit: float = math.inf,
+    threads: int | None = None,
+    memory: float | None = None,
+    strategy: Strategy = "automatic",
+    working_set: int = 0,
+) -> RawSolution:
+    """Minimise until the duality gap relative to max(1, |value|) is at most `tol`, or m - M at most `kkt_tol`.
+
+    `start` need not be feasible. `callback(iterations, m - M)` is called about every 50 ms and stops the solve by
+    returning True; Ctrl-C raises KeyboardInterrupt. `threads` defaults to the processors that this process may use,
+    `memory` (bytes for blocks of Q) to a quarter of the machine's.
+    """
+    began = time.perf_counter()
+    memory = _quarter_of_memory() if memory is None else memory
+    threads = len(os.sched_getaffinity(0)) if threads is None and hasattr(os, "sched_getaffinity") else threads
+    threads = threads or os.cpu_count() or 1
+    linear, constant = _shifts(problem)
+    form = engine_form(problem, linear)
+    v = starting_point(form, start)
+    if v is None:
+        theta = np.clip(np.zeros(problem.size), problem.separable.lower, problem.separable.upper)
+        message = "no point within the bounds meets the rows"
+        return RawSolution(theta, 0, "infeasible", message, time.perf_counter() - began)
+    h, classes = form.separable, form.classes
+    answer = _core.solve(
+        h.offsets,
+        h.left,
+        h.right,
+        h.curvature,
+        h.slope,
+        h.value,
+        classes.begin,
+        classes.first_is_free,
+        classes.decoupled,
+        classes.rank,
+        classes.direction,
+        np.ascontiguousarray(v),
+        _hessian(problem, form, memory),
+        problem.constant + constant,
+        tol,
+        -1.0 if kkt_tol is None else kkt_tol,
+        memory,
+        threads,
+        strategy,
+        working_set,
+        time_limit,
+        2**62 if max_iterations is None else max_iterations,
+        callback,
+    )
+    status = cast(Status, answer["reason"])
+    theta = np.clip(form.to_theta(answer["t"]), problem.separable.lower, problem.separable.upper)
+    names = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "outer", "entries")
+    facts: dict[str, Fact] = {name: answer[name] for name in names}
+    facts |= {"isa": _core.isa(), "threads": threads}
+    ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
+    seconds = time.perf_counter() - began
+    return RawSolution(theta, answer["iterations"], status, _MESSAGES[status], seconds, facts, ray)
+
+
+def _shifts(problem: NormalForm) -> tuple[Floats, float]:
+    """The linear term sum_H S'Ks and the constant sum_H 1/2 s'Ks of the blocks that have an offset s."""
+    linear, constant = np.zeros(problem.size), 0.0
+    for block in problem.blocks:
+        if block.shift is not None:
+            image = block.gram.matvec(block.shift)
+            linear += block.atoms.T @ image
+            constant += 0.5 * float(block.shift @ image)
+    return linear, constant
+
+
+def _hessian(problem: NormalForm, form: EngineForm, memory: float) -> Any:
+    """Q for the core: a kernel that it evaluates itself where it can, else a function that returns rows."""
+    if len(problem.blocks) == 1:
+        kernel = native_of(problem.blocks[0])
+        single = _single_points(problem.blocks[0].atoms)
+        if kernel is not None and single is not None:
+            slacks = len(form.source) - form.size
+            point = np.r_[single[0], np.full(slacks, -1, np.int64)][form.source]
+            scale = np.r_[single[1], np.ones(slacks)][form.source] / form.scale
+            return _core.KernelHessian(
+                kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel), point, scale
+            )
+    return _core.RowsHessian(len(form.source), _rows_function(problem, form, memory))
+
+
+def native_of(block: HilbertBlock) -> NativeKernel | None:
+    """The kernel of a block if the core can evaluate it, as its Gram oracle says."""
+    if not isinstance(block.gram, OffersNative):
+        return None
+    kernel = block.gram.native()
+    return kernel if kernel is not None and kernel.gamma >= 0 and kernel.degree >= 0 else None
+
+
+def core_points(kernel: NativeKernel) -> _core.Points:
+    """The points of a kernel as the core takes them; shift-invariant kernels on dense points are centred."""
+    points = kernel.points
+    if isinstance(points, np.ndarray):
+        if kernel.kind in ("gaussian", "laplacian") and len(points):
+            points = points - points.mean(axis=0)
+        return _core.Points.dense(np.ascontiguousarray(points, dtype=np.float64))
+    csr = sp.csr_array(points, dtype=np.float64)
+    csr.sum_duplicates()
+    return _core.Points.sparse(
+        csr.indptr.astype(np.int64), csr.indices.astype(np.int32), np.ascontiguousarray(csr.data), csr.shape[1]
+    )
+
+
+def _single_points(atoms: sp.csc_array[Any]) -> tuple[Ints, Floats] | None:
+    """For each coordinate its point (-1: none) and coefficient, if no atom has more than one point."""
+    entries = np.diff(atoms.indptr)
+    if entries.max(initial=0) > 1:
+        return None
+    point, coefficient = np.full(atoms.shape[1], -1, np.int64), np.ones(atoms.shape[1])
+    point[entries == 1] = atoms.indices
+    coefficient[entries == 1] = atoms.data
+    return point, coefficient
+
+
+def _rows_function(problem: NormalForm, form: EngineForm, memory: float) -> Callable[[Ints], Floats]:
+    """Rows of Q in the engine's coordinates; all of Q is kept where it takes at most a quarter of `memory`."""
+    n = len(form.source)
+    unit = sp.diags_array(1 / form.scale)
+    atoms = []
+    for block in problem.blocks:
+        slacks = sp.csc_array((block.atoms.shape[0], n - form.size))
+        atoms.append(sp.csc_array(sp.csc_array(sp.hstack([block.atoms, slacks]))[:, form.source] @ unit))
+
+    def compute(indices: Ints) -> Floats:
+        out = np.zeros((len(indices), n))
+        for block, columns in zip(problem.blocks, atoms, strict=True):
+            chosen = sp.csr_array(columns[:, indices])
+            points = np.flatnonzero(np.diff(chosen.indptr)).astype(np.int64)
+            if len(points) == 0:
+                continue
+            gram = np.asarray(block.gram.rows(points), dtype=np.float64)
+            if not np.isfinite(gram).all():
+                i, j = np.argwhere(~np.isfinite(gram))[0]
+                raise ValueError(
+                    f"the kernel of {block.name} is {gram[i, j]} between points {int(points[i]) + 1} and {int(j) + 1}"
+                )
+            out += (columns.T @ (sp.csr_array(chosen[points]).T @ gram).T).T
+        return out
+
+    if 8.0 * n * n > memory / 4:
+        return compute
+    kept: list[Floats] = []
+
+    def from_kept(indices: Ints) -> Floats:
+        if not kept:
+            kept.append(np.vstack([compute(np.arange(i, min(i + 1024, n))) for i in range(0, n, 1024)]))
+        return kept[0][indices]
+
+    return from_kept
+
+
+def _quarter_of_memory() -> float:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
+    except (ValueError, OSError, AttributeError):
+        return 1e9

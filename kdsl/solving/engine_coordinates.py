@@ -1,0 +1,194 @@
+"""The change of coordinates between a NormalForm and the engine's problem (kdsl/core/problem.hpp, classes.hpp).
+
+Inequality rows get a slack coordinate. Coordinates whose columns of A are parallel form a class; each is scaled to
+v_k = a_k t_k, so that A t = a reads sum_c D_c (sum of v over class c) = a, and classes are made contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
+
+
+class Classes(NamedTuple):
+    """Fields of kdsl/core/classes.hpp; `totals` is what the coordinates of each class must sum to, where decoupled."""
+
+    begin: Ints
+    first_is_free: bool
+    decoupled: bool
+    rank: int
+    direction: Floats
+    totals: Floats
+
+
+class EngineForm(NamedTuple):
+    """The engine's coordinate k stands for t[source[k]] (a slack from `size` on), scaled by scale[k]."""
+
+    source: Ints
+    scale: Floats
+    size: int
+    separable: Separable
+    matrix: sp.csc_array[Any]
+    target: Floats
+    classes: Classes
+
+    def to_theta(self, v: Floats) -> Floats:
+        t = np.empty(len(self.source))
+        t[self.source] = v / self.scale
+        return t[: self.size]
+
+
+def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
+    """The engine's form of `problem`, with `linear` added to the slopes of h."""
+    n = problem.size
+    matrix, target = _equalities(problem.rows)
+    slacks = matrix.shape[1] - n
+    h = _extend(problem.separable, linear, slacks)
+    label, scale, direction = _parallel_classes(matrix)
+    source = np.argsort(label, kind="stable").astype(np.int64)
+    label, scale = label[source], scale[source]
+    first_is_free = bool(len(label) and label[0] < 0)
+    starts = np.flatnonzero(np.r_[True, label[1:] != label[:-1]]) if len(label) else np.zeros(0, np.int64)
+    begin = np.r_[starts, len(label)].astype(np.int64)
+    present = label[starts]
+    direction = direction[present[present >= 0]]
+    classes = _couple(begin, first_is_free, direction, target)
+    return EngineForm(source, scale, n, _rescale(h, source, scale), matrix, target, classes)
+
+
+def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
+    """A feasible v near `start` (or 0), or None if the rows cannot be met within the bounds."""
+    h = form.separable
+    t = np.zeros(len(form.source))
+    if start is not None:
+        t[: form.size] = start
+    v = np.clip(t[form.source] * form.scale, h.lower, h.upper)
+    matrix = form.matrix[:, form.source] @ sp.diags_array(1 / form.scale)
+    slack = np.flatnonzero(form.source >= form.size)
+    if len(slack):
+        v[slack] = 0.0
+        rest = form.target - matrix @ v
+        row = sp.csc_array(matrix).indices[sp.csc_array(matrix).indptr[slack]]
+        v[slack] = np.clip(rest[row] / matrix[:, slack].max(axis=0).toarray().ravel(), h.lower[slack], h.upper[slack])
+    allowed = 1e-12 * (1.0 + np.abs(form.target) + abs(matrix) @ np.abs(v))
+    if (np.abs(form.target - matrix @ v) <= allowed).all():
+        return v
+    if form.classes.decoupled:
+        return _fill(form, v)
+    from scipy.optimize import linprog
+
+    bounds = np.column_stack([h.lower, h.upper])
+    vertex = linprog(np.zeros(len(v)), A_eq=matrix, b_eq=form.target, bounds=bounds, method="highs")
+    return None if vertex.x is None else np.clip(vertex.x, h.lower, h.upper)
+
+
+def _equalities(rows: Rows) -> tuple[sp.csc_array[Any], Floats]:
+    """A t = a with a slack t >= 0 for each inequality, every row divided by its largest entry."""
+    slack = np.flatnonzero(~rows.equality)
+    ones = sp.coo_array((np.ones(len(slack)), (slack, np.arange(len(slack)))), (len(rows.target), len(slack)))
+    matrix = sp.csc_array(sp.hstack([sp.csc_array(rows.matrix), ones.tocsc()]))
+    matrix.eliminate_zeros()
+    size = abs(matrix).max(axis=1).toarray().ravel() if matrix.shape[0] and matrix.nnz else np.ones(matrix.shape[0])
+    size[size == 0] = 1.0
+    return sp.csc_array(sp.diags_array(1 / size) @ matrix), np.asarray(rows.target, float) / size
+
+
+def _extend(h: Separable, linear: Floats, slacks: int) -> Separable:
+    """h with `linear` in its slopes, and `slacks` coordinates more on [0, inf) that cost nothing."""
+    pieces = np.diff(h.offsets)
+    zero = np.zeros(slacks)
+    return Separable(
+        np.r_[h.offsets, h.offsets[-1] + 1 + np.arange(slacks)].astype(np.int64),
+        np.r_[h.left, zero],
+        np.r_[h.right, zero + np.inf],
+        np.r_[h.curvature, zero],
+        np.r_[h.slope + np.repeat(linear, pieces), zero],
+        np.r_[h.value, zero],
+    )
+
+
+def _parallel_classes(matrix: sp.csc_array[Any]) -> tuple[Ints, Floats, Floats]:
+    """For each column its class (-1: no entry) and its scale a_k; for each class its direction D_c."""
+    rows, columns = matrix.shape
+    entries = np.diff(matrix.indptr)
+    label, scale = np.full(columns, -1, np.int64), np.ones(columns)
+    if entries.max(initial=0) <= 1:
+        some = np.flatnonzero(entries)
+        label[some] = matrix.indices
+        scale[some] = matrix.data
+        return label, scale, np.eye(rows) if rows <= 64 else np.empty((rows, 0))
+    dense = matrix.toarray().T
+    some = np.flatnonzero(entries)
+    largest = np.abs(dense[some]).argmax(axis=1)
+    scale[some] = dense[some, largest]
+    direction, label[some] = np.unique(dense[some] / scale[some, None], axis=0, return_inverse=True)
+    return label, scale, direction
+
+
+def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats) -> Classes:
+    """Whether the classes' directions are independent; if not, as many rows as matter."""
+    nothing = np.zeros(0)
+    if direction.shape[1] == 0 and len(target):  # many simplex rows: one class for each row that has an entry
+        return Classes(begin, first_is_free, True, 0, nothing, target)
+    rank = int(np.linalg.matrix_rank(direction)) if direction.size else 0
+    if rank == len(direction):
+        totals = np.asarray(np.linalg.lstsq(direction.T, target, rcond=None)[0], np.float64) if rank else nothing
+        return Classes(begin, first_is_free, True, 0, nothing, totals)
+    if rank < direction.shape[1]:
+        from scipy.linalg import qr
+
+        pivots = qr(direction, mode="r", pivoting=True)[1]
+        direction = direction[:, np.sort(pivots[:rank])]
+    if first_is_free:
+        direction = np.vstack([np.zeros(rank), direction])
+    return Classes(begin, first_is_free, False, rank, np.ascontiguousarray(direction).ravel(), nothing)
+
+
+def _rescale(h: Separable, source: Ints, scale: Floats) -> Separable:
+    """h in the coordinates v_k = scale_k t_source(k): pieces are reversed where the scale is negative."""
+    first, count = h.offsets[source], np.diff(h.offsets)[source]
+    offsets = np.r_[0, np.cumsum(count)].astype(np.int64)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], count)
+    backwards = np.repeat(scale < 0, count)
+    piece = np.repeat(first, count) + np.where(backwards, np.repeat(count, count) - 1 - within, within)
+    a = np.repeat(scale, count)
+    left, right = h.left[piece] * a, h.right[piece] * a
+    return Separable(
+        offsets,
+        np.where(backwards, right, left),
+        np.where(backwards, left, right),
+        h.curvature[piece] / a**2,
+        h.slope[piece] / a,
+        np.ascontiguousarray(h.value[piece]),
+    )
+
+
+def _fill(form: EngineForm, v: Floats) -> Floats | None:
+    """v with each class brought to its total, coordinate after coordinate moved to its bound."""
+    h, classes = form.separable, form.classes
+    reached = np.zeros(len(form.target))
+    tied = range(int(classes.first_is_free), len(classes.begin) - 1)
+    rows_of = form.matrix[:, form.source[classes.begin[list(tied)]]] if len(tied) else form.matrix[:, :0]
+    totals = classes.totals
+    if len(totals) != len(tied):
+        totals = np.array([form.target[rows_of.indices[rows_of.indptr[i]]] for i in range(len(tied))])
+    for i, c in enumerate(tied):
+        part = slice(int(classes.begin[c]), int(classes.begin[c + 1]))
+        missing = float(totals[i] - v[part].sum())
+        bound = h.upper[part] if missing > 0 else h.lower[part]
+        room = np.abs(bound - v[part])
+        before = np.r_[0.0, np.cumsum(room)[:-1]]
+        taken = np.clip(abs(missing) - before, 0.0, room)
+        v[part] += np.copysign(taken, missing)
+        full = (taken == room) & np.isfinite(bound)
+        v[part] = np.where(full, bound, v[part])
+        if abs(totals[i] - v[part].sum()) > 1e-9 * (abs(totals[i]) + np.abs(v[part]).sum()):
+            return None
+        column = rows_of[:, [i]].toarray().ravel() / form.scale[classes.begin[c]]
+        reached += column * totals[i]
+    allowed = 1e-9 * (1.0 + np.abs(form.target))
+    return v if (np.abs(reached - form.target) <= allowed).all() else None
