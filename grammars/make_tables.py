@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from lark import Lark
-from lark.lexer import Lexer
+from lark.grammar import Rule
+from lark.lexer import Lexer, LexerState, Token
 from lark.parsers.lalr_analysis import Shift
 
 STARTS = ("spec", "expression", "kernel_list")
@@ -19,7 +22,7 @@ class _NoLexer(Lexer):
     def __init__(self, conf: object) -> None:
         pass
 
-    def lex(self, state: object, parser_state: object) -> object:
+    def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:
         raise NotImplementedError
 
 
@@ -33,7 +36,7 @@ def make_tables(grammar: str) -> str:
         return order.setdefault(state, len(order))
 
     starts = {name: visit(table.start_states[name]) for name in STARTS}
-    rules: dict[object, int] = {}
+    rules: dict[Rule, int] = {}
     actions: list[dict[str, int]] = []
     gotos: list[dict[str, int]] = []
     position = 0

@@ -208,8 +208,8 @@ def _index_names(names: list[Any]) -> tuple[Name, ...]:
 
 # Alternatives that put a node above their parts; the others pass a value on or lengthen a list.
 # Those of one child turn a Chain into a node if it has several operands, and pass a single operand on.
-HEIGHTS: dict[str, int] = dict.fromkeys(
-    ("add", "mul", "mul_tail", "mul_beside_tail", "neg", "sum", "sum_where", "argmax", "power", "item", "call")
-    + ("call_parameters", "inner", "norm", "kernel_sum", "kernel_product", "kernel_on", "kernel_call"),
-    1,
+GROWING = frozenset(
+    {"add", "mul", "mul_tail", "mul_beside_tail", "neg", "sum", "sum_where", "argmax", "power"}
+    | {"item", "call", "call_parameters", "inner", "norm"}
+    | {"kernel_sum", "kernel_product", "kernel_on", "kernel_call"}
 )

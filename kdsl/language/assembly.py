@@ -1,4 +1,4 @@
-"""Puts the lines of a file together: constraints under their `subject to`, the model line first, subscripts in place."""
+"""Puts the lines of a file together: constraints under their `subject to`, and the model line first."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ _SHOWN = {
 
 
 class _Open(NamedTuple):
-    """An open bracket: `interval` after `in`, where `)` and `]` both close; `binder` after `sum`; `after_equal` in `=<`."""
+    """An open bracket and where it stands."""
 
     token: Token
-    interval: bool
-    binder: bool
-    after_equal: bool
+    interval: bool  # after `in`, where `)` and `]` both close
+    binder: bool  # after `sum` or `argmax`
+    after_equal: bool  # the `<` of `=<`
 
 
 class Brackets:
@@ -42,6 +42,7 @@ class Brackets:
         self.prefixes = [0]
         self.commas = [False]
         self.depth = 0
+        self.firm = 0  # how many of the open brackets are ( [ {
         self.unseen = 0  # brackets beyond the limit of nesting, which are only counted
         self.reported = False
         self.closed_binder = False
@@ -50,7 +51,7 @@ class Brackets:
         return self.stack[-1].token.type if self.stack else ""
 
     def inside_firm(self) -> bool:
-        return any(bracket.token.type in FIRM for bracket in self.stack)
+        return self.firm > 0
 
     def comma_seen(self) -> bool:
         return self.commas[-1]
@@ -61,6 +62,7 @@ class Brackets:
             return
         after_equal = previous == "EQUAL" and before[-1].end == token.start
         self.stack.append(_Open(token, previous == "IN", previous in SUMS, after_equal))
+        self.firm += token.type in FIRM
         self.prefixes.append(0)
         self.commas.append(False)
         self._deepen(token)
@@ -107,11 +109,11 @@ class Brackets:
         self.stack.clear()
         self.prefixes = [0]
         self.commas = [False]
-        self.depth = self.unseen = 0
+        self.depth = self.unseen = self.firm = 0
         self.reported = False
 
     def _pop(self) -> None:
-        self.stack.pop()
+        self.firm -= self.stack.pop().token.type in FIRM
         self.commas.pop()
         self.depth -= 1 + self.prefixes.pop()
 

@@ -54,6 +54,9 @@ def foreign(piece: str) -> tuple[str, str, str]:
         return "K124", f"the subscript `{shown}` is not read", f"write the index in brackets: x[{index}]"
     if piece in _SIGNS:
         return "K101", f"the character `{piece}` has no meaning here", f"write `{_SIGNS[piece]}`"
+    if "\ufffd" in piece:
+        message = "a byte that is not UTF-8 was replaced here"
+        return "K102", message, "save the file as UTF-8"
     if not piece.isprintable():
         point = next(c for c in piece if not c.isprintable())
         return "K101", f"the character U+{ord(point):04X} has no meaning here", "delete it"

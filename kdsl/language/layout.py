@@ -94,7 +94,7 @@ class _Layout:
             return "subject", 2
         if token.text in KEYWORDS and token.text != "subject":
             return token.text, 1
-        if self.previous and not self._starts_line(position):
+        if len(self.faults) > limits.ERRORS or (self.previous and not self._starts_line(position)):
             return "", 0
         word, width = statement_slip(self.raw, position)
         if width:
@@ -195,15 +195,22 @@ class _Layout:
         """DECL_COMMA where the comma parts two kernels or two indices, COMMA elsewhere."""
         if self.brackets.innermost() or self.kind not in ("KERNEL", "INDEX"):
             return "COMMA"
-        window = self.raw[position + 1 : position + 1 + limits.NESTING]
-        following = [token.type for token in window if token.type != "NEWLINE"]
         if self.kind == "KERNEL":
-            return "DECL_COMMA" if following[:2] == ["NAME", "EQUAL"] else "COMMA"
-        after = following.index("RPAR") + 1 if following[:1] == ["LPAR"] and "RPAR" in following else 1
-        if following[after : after + 1] == ["IN"]:
+            return "DECL_COMMA" if self._following(position, 2) == ["NAME", "EQUAL"] else "COMMA"
+        following = self._following(position, 2)
+        if following[:1] == ["LPAR"]:
+            following = self._following(position, limits.NESTING)
+            after = following.index("RPAR") + 1 if "RPAR" in following else 0
+            following = ["NAME", *following[after : after + 1]]
+        if following[1:] == ["IN"]:
             self.in_sets = False
             return "DECL_COMMA"
         return "COMMA"
+
+    def _following(self, position: int, count: int) -> list[str]:
+        """The first terminals after `position`, newlines apart."""
+        window = self.raw[position + 1 : position + 1 + 2 * count]
+        return [token.type for token in window if token.type != "NEWLINE"][:count]
 
     def _domain_word(self, token: Token, position: int) -> str:
         if token.text == "H" and position + 1 < len(self.raw) and self.raw[position + 1].type == "LPAR":

@@ -201,6 +201,7 @@ def scan(text: str) -> tuple[list[Token], list[Diagnostic]]:
     position = 1 if text.startswith("\ufeff") else 0
     end = len(text)
     previous = ""
+    bad_end = -1  # where a run of meaningless characters ends, which is reported once
     match = _MASTER.match
     while position < end:
         found = match(text, position)
@@ -222,8 +223,14 @@ def scan(text: str) -> tuple[list[Token], list[Diagnostic]]:
                 position, piece = whole.end(), whole.group()
             piece = _number(piece, Span(start, position), faults)
         elif kind == "POWER":
-            _power(piece, Span(start, position), faults)
+            piece = _power(piece, Span(start, position), faults)
+        elif kind == "BAD" and bad_end == start:
+            bad_end = position
+            continue
         elif kind not in ("NEWLINE", "COMMENT", "BAR", "POWER_SIGN"):
+            if len(faults) > limits.ERRORS:
+                break
+            bad_end = position if kind == "BAD" else -1
             kind, piece = _slip(kind, piece, Span(start, position), faults)
         tokens.append(Token(kind, piece, start, position))
         previous = kind
@@ -244,12 +251,14 @@ def _number(piece: str, span: Span, faults: list[Diagnostic]) -> str:
     return piece
 
 
-def _power(piece: str, span: Span, faults: list[Diagnostic]) -> None:
-    """Check that the exponent is small enough to be expanded."""
+def _power(piece: str, span: Span, faults: list[Diagnostic]) -> str:
+    """Check that the exponent is small enough to be expanded; one that is not is read as 1."""
     digits = piece.lstrip("^").strip().translate(EXPONENT_DIGITS).lstrip("0")
     if len(digits) > 4 or int(digits or "0") > limits.EXPONENT:
         message = f"an exponent over {limits.EXPONENT}"
         faults.append(Diagnostic("K108", message, (Label(span),), "powers of sums are multiplied out"))
+        return "^1"
+    return piece
 
 
 def _slip(kind: str, piece: str, span: Span, faults: list[Diagnostic]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kdsl.language import _tables, limits
-from kdsl.language.actions import ACTIONS, HEIGHTS, Chain, Values
+from kdsl.language.actions import ACTIONS, GROWING, Chain, Values
 from kdsl.language.assembly import assemble
 from kdsl.language.diagnostics import Diagnostic, KdslError, Label
 from kdsl.language.layout import arrange
@@ -21,13 +21,20 @@ class _Rule(NamedTuple):
     left: str
     length: int
     build: Callable[[Values, Span], Any]
-    height: int  # 1 where the alternative adds a node above its children
+    grows: bool  # whether the alternative may put a node above its parts
 
 
 _LISTS = frozenset(
     {"index_entries", "sets", "symbols", "values", "kernels"} | {"kernel_arguments", "names", "conditions", "exprs"}
 )
-_RULES = tuple(_Rule(left, length, ACTIONS[name], HEIGHTS.get(name, 0)) for left, length, name in _tables.RULES)
+_RULES = tuple(_Rule(left, length, ACTIONS[name], name in GROWING) for left, length, name in _tables.RULES)
+
+
+def _entries(rule: _Rule, value: Any) -> int:
+    """How many entries the sum, product or list has that `rule` lengthens; 0 for other rules."""
+    if type(value) is Chain:
+        return len(value.operands)
+    return len(value) if rule.left in _LISTS else 0
 
 
 def parse_spec_text(text: str) -> Spec:
@@ -86,60 +93,61 @@ class _Automaton:
 
     def run(self) -> Any:
         """Return the value of the start symbol; with errors in a whole file, the lines that are right."""
-        tokens, states, values, spans, heights = self.tokens, self.states, self.values, self.spans, self.heights
-        actions, gotos = _tables.ACTIONS, _tables.GOTOS
-        end = _tables.ENDS[self.start]
+        tokens, states = self.tokens, self.states
+        actions, end = _tables.ACTIONS, _tables.ENDS[self.start]
         position = 0
         while True:
             token = tokens[position]
             action = actions[states[-1]].get(token.type)
             if action is None:
                 if token.type == "$END" and states[-1] == end:
-                    return values[0]
+                    return self.values[0]
                 next_line = self._fail(position)
                 if next_line is None:
                     return None
                 position = next_line
             elif action >= 0:
-                states.append(action)
-                values.append(token)
-                spans.append(Span(token.start, token.end))
-                heights.append(0)
+                self._push(action, token, Span(token.start, token.end), 0)
                 position += 1
-            else:
-                rule = _RULES[-1 - action]
-                length = rule.length
-                if length:
-                    span = Span(spans[-length].start, spans[-1].end)
-                    value = rule.build(values[-length:], span)
-                    height = max(heights[-length:])
-                    if rule.height and (length > 1 or len(values[-1].operands) > 1):
-                        height += 1
-                    if height > limits.HEIGHT:
-                        height = 0
-                        self._too_much(
-                            "K106", f"nested over {limits.HEIGHT} deep", span, "name a part of it with `let`"
-                        )
-                    if type(value) is Chain and len(value.operands) == limits.TERMS + 1:
-                        self._too_many(span)
-                    elif rule.left in _LISTS and len(value) == limits.TERMS + 1:
-                        self._too_many(span)
-                    del states[-length:], values[-length:], spans[-length:], heights[-length:]
-                else:
-                    span = Span(token.start, token.start)
-                    value = rule.build([], span)
-                    height = 0
-                states.append(gotos[states[-1]][rule.left])
-                values.append(value)
-                spans.append(span)
-                heights.append(height)
+            elif not self._reduce(_RULES[-1 - action], token.start):
+                next_line = self._skip(position)
+                if next_line is None:
+                    return None
+                position = next_line
 
-    def _too_many(self, span: Span) -> None:
-        message = f"a sum, product or list of over {limits.TERMS} entries"
-        self._too_much("K107", message, span, "use an index and sum[i], and put numbers into data")
+    def _push(self, state: int, value: Any, span: Span, height: int) -> None:
+        self.states.append(state)
+        self.values.append(value)
+        self.spans.append(span)
+        self.heights.append(height)
 
-    def _too_much(self, code: str, message: str, span: Span, hint: str) -> None:
+    def _reduce(self, rule: _Rule, here: int) -> bool:
+        """Replace the parts of `rule` on the stack by what its action makes of them; False where that is too much."""
+        length = rule.length
+        if not length:
+            span, height = Span(here, here), 0
+            value = rule.build([], span)
+        else:
+            parts = self.values[-length:]
+            span = Span(self.spans[-length].start, self.spans[-1].end)
+            height = max(self.heights[-length:])
+            if rule.grows and (length > 1 or len(parts[0].operands) > 1):
+                height += 1
+                if height > limits.HEIGHT:
+                    return self._too_much(
+                        "K106", f"nested over {limits.HEIGHT} expressions deep", span, "name a part of it with `let`"
+                    )
+            value = rule.build(parts, span)
+            if length > 1 and _entries(rule, value) == limits.TERMS + 1:
+                message = f"a sum, product or list of over {limits.TERMS} entries"
+                return self._too_much("K107", message, span, "use an index and sum[i], and put numbers into data")
+            del self.states[-length:], self.values[-length:], self.spans[-length:], self.heights[-length:]
+        self._push(_tables.GOTOS[self.states[-1]][rule.left], value, span, height)
+        return True
+
+    def _too_much(self, code: str, message: str, span: Span, hint: str) -> bool:
         self.faults.append(Diagnostic(code, message, (Label(Span(span.start, span.start + 1)),), help=hint))
+        return False
 
     def _fail(self, position: int) -> int | None:
         """Report the error at `position`; return where the next logical line begins, None where there is none."""
@@ -150,10 +158,18 @@ class _Automaton:
             last += 1
         if not self._marked(self.tokens[first].start, self.tokens[last].end):
             self._explain(first, position, last)
-        if self.start != "spec" or self.tokens[last].type == "$END" or len(self.faults) > limits.ERRORS:
+        return self._skip(last)
+
+    def _skip(self, position: int) -> int | None:
+        """Forget the line of `position`; return where the next one begins, None where there is none."""
+        while self.tokens[position].type not in ("NEWLINE", "$END"):
+            position += 1
+        if self.start != "spec" or self.tokens[position].type == "$END" or len(self.faults) > limits.ERRORS:
             return None
-        self._keep_lines()
-        return last + 1
+        del self.states[2:], self.values[1:], self.spans[1:], self.heights[1:]
+        if not self.values:
+            self._push(_tables.GOTOS[self.states[0]]["lines"], [], Span(0, 0), 0)
+        return position + 1
 
     def _explain(self, first: int, position: int, last: int) -> None:
         from kdsl.language.expectations import acceptable
@@ -169,12 +185,3 @@ class _Automaton:
         """Whether the lexer or the layout has already said what is wrong between `start` and `end`."""
         found = bisect_left(self.marks, start)
         return found < len(self.marks) and self.marks[found] <= end
-
-    def _keep_lines(self) -> None:
-        """Cut the stack back to the lines that are complete."""
-        del self.states[2:], self.values[1:], self.spans[1:], self.heights[1:]
-        if not self.values:
-            self.states.append(_tables.GOTOS[self.states[0]]["lines"])
-            self.values.append([])
-            self.spans.append(Span(0, 0))
-            self.heights.append(0)
