@@ -191,9 +191,6 @@ def _call_function(env: Environment, call: Call, scope: Scope) -> Visit:
         return Real()
     if function in ("exp", "log"):
         return _nonlinear(env, call)
-    if scope.owner.kind == "constraint":
-        _loss_in_constraint(env, call, scope)
-        return UNKNOWN
     return Real(2, atom) if function == "square" else Real(degree, function)
 
 
@@ -246,22 +243,6 @@ def _nonlinear(env: Environment, call: Call) -> Type:
     return UNKNOWN
 
 
-def _loss_in_constraint(env: Environment, call: Call, scope: Scope) -> None:
-    function = call.function.id
-    inner = env.text(call.arguments[0])
-    split = f"abs({inner}) <= e is two constraints: {inner} <= e and -({inner}) <= e"
-    env.error(
-        "K331",
-        f"`{function}` stands in the constraint `{scope.owner.title}`",
-        call.span,
-        "only in an objective",
-        why="each constraint gets a multiplier; a piecewise function has one for each of its pieces",
-        help=split
-        if function == "abs"
-        else "write one constraint for each piece of it, or penalise it in the objective",
-    )
-
-
 def _call_loss(
     env: Environment, call: Call, declared: LossDecl | None, builtin: BuiltinLoss | None, scope: Scope
 ) -> Visit:
@@ -301,9 +282,6 @@ def _call_loss(
             _not_affine(env, function, argument, real)
             return UNKNOWN
         degree = max(degree, real.degree)
-    if scope.owner.kind == "constraint" and degree:
-        _loss_in_constraint(env, call, scope)
-        return UNKNOWN
     return Real(degree, function if degree else "")
 
 

@@ -11,7 +11,22 @@ from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KernelFamily, KernelP
 from kdsl.language.model import Interval, Kernel
 from kdsl.language.scopes import KIND_WORDS, Environment
 from kdsl.language.suggestions import nearest
-from kdsl.language.syntax import Expr, KernelCall, KernelExpr, KernelNumber, KernelOn, KernelProduct, KernelSum, Name
+from kdsl.language.syntax import (
+    Add,
+    Expr,
+    KernelCall,
+    KernelExpr,
+    KernelNumber,
+    KernelOn,
+    KernelProduct,
+    KernelSum,
+    Mul,
+    Name,
+    Neg,
+    Number,
+    Pow,
+)
+from kdsl.language.walk import walk
 
 
 def check_kernels(env: Environment, kernels: tuple[Kernel, ...]) -> None:
@@ -148,6 +163,8 @@ def _check_value(env: Environment, family: KernelFamily, parameter: KernelParame
         _check_name(env, family, parameter, given)
         return
     value = constant(given)
+    if value is None and parameter.kind == "real" and _calculated(env, given):
+        return
     if value is None and not is_infinite(given):
         env.error(
             "K229",
@@ -165,6 +182,19 @@ def _check_value(env: Environment, family: KernelFamily, parameter: KernelParame
             why=f"{family.name} is {family.formula}",
             help=f"choose {requirement(parameter)}",
         )
+
+
+def _calculated(env: Environment, given: Expr) -> bool:
+    """Whether it is arithmetic with parameters; its range is checked when they have values."""
+    for part in walk(given):
+        if isinstance(part, Name):
+            symbol = env.symbols.get(part.id)
+            if symbol is None or symbol.kind != "parameter" or symbol.sets:
+                return False
+        elif not isinstance(part, Add | Mul | Neg | Number | Pow):
+            return False
+    env.used.update(part.id for part in walk(given) if isinstance(part, Name))
+    return not is_infinite(given)
 
 
 def _check_name(env: Environment, family: KernelFamily, parameter: KernelParameter, given: Name) -> None:

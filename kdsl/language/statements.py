@@ -12,6 +12,8 @@ from kdsl.language.names import bind_indices
 from kdsl.language.scopes import KIND_WORDS, Environment, Owner, Scope
 from kdsl.language.suggestions import nearest
 from kdsl.language.syntax import (
+    Call,
+    Comparison,
     ConstraintDecl,
     Expr,
     LetDecl,
@@ -278,18 +280,16 @@ def _numbers(env: Environment, constraint: ConstraintDecl, title: str, sides: li
             )
             return
         degrees = max(degrees, side.degree)
+        bounded = _bounded_above(comparison, written)
         if side.atom == "||.||":
-            _norm_in_constraint(env, constraint, written)
-            return
+            if not (bounded and isinstance(written, Norm) and _never_negative(env, _other(comparison, written))):
+                _norm_in_constraint(env, constraint, written)
+                return
+            continue
+        if side.atom and bounded and isinstance(written, Call) and written.function.id in ("abs", "max"):
+            continue
         if side.atom:
-            env.error(
-                "K331",
-                f"`{side.atom}` stands in the constraint `{title}`",
-                written.span,
-                "only in an objective",
-                why="each constraint gets a multiplier; a piecewise function has one for each of its pieces",
-                help="write one constraint for each piece of it, or penalise it in the objective",
-            )
+            _loss_in_constraint(env, title, written, side.atom)
             return
     if not degrees:
         env.error(
@@ -302,20 +302,61 @@ def _numbers(env: Environment, constraint: ConstraintDecl, title: str, sides: li
         )
 
 
+def _bounded_above(comparison: Comparison, side: Expr) -> bool:
+    """Whether the constraint says that `side` is at most something."""
+    return comparison.relation == ("<=" if side is comparison.left else ">=")
+
+
+def _other(comparison: Comparison, side: Expr) -> Expr:
+    return comparison.right if side is comparison.left else comparison.left
+
+
+def _never_negative(env: Environment, expression: Expr) -> bool:
+    value = constant(expression)
+    symbol = env.symbols.get(expression.id) if isinstance(expression, Name) else None
+    if value is None and symbol is not None and symbol.kind == "parameter" and symbol.interval is not None:
+        value = symbol.interval.lower
+    return value is not None and value >= 0
+
+
+def _loss_in_constraint(env: Environment, title: str, side: Expr, function: str) -> None:
+    call = next((part for part in walk(side) if isinstance(part, Call) and part.function.id == function), side)
+    split = function in ("abs", "max")
+    env.error(
+        "K331",
+        f"`{function}` stands in the constraint `{title}`",
+        call.span,
+        "not alone on the smaller side" if split else "only in an objective",
+        why=f"{function}(...) <= c is one constraint for each of its pieces; in any other place it is not"
+        if split
+        else "each constraint gets a multiplier, and a piecewise function is not one constraint",
+        help=f"write it as {function}(...) <= c, with everything else in c"
+        if split
+        else "bound a slack from below by each of its pieces, or penalise it in the objective",
+    )
+
+
 def _norm_in_constraint(env: Environment, constraint: ConstraintDecl, side: Expr) -> None:
     norm = next((part for part in walk(side) if isinstance(part, Norm)), side)
-    other = constraint.comparison.right if side is constraint.comparison.left else constraint.comparison.left
+    other = _other(constraint.comparison, side)
     value, relation = constant(other), constraint.comparison.relation
     squared = "the square of the other side"
+    also: tuple[Label, ...] = ()
+    remedy = ""
     if value is not None or isinstance(other, Name):
         squared = str(value * value) if value is not None else f"{env.text(other)}^2"
+    symbol = env.symbols.get(other.id) if isinstance(other, Name) else None
+    if symbol is not None and symbol.kind == "parameter" and _bounded_above(constraint.comparison, side):
+        also = (Label(symbol.span, "may be negative"),)
+        remedy = f", or declare {symbol.name} : real >= 0"
     env.error(
         "K322",
         f"`{env.text(norm)}` is not squared in `{constraint.label.id}`",
         norm.span,
         "a norm, not its square",
-        why="squared, the constraint says the same and is quadratic: its multiplier folds into the dual",
-        help=f"write {env.text(norm)}^2 {relation} {squared}",
+        also=also,
+        why="with the square the constraint is quadratic, and its multiplier folds into the dual",
+        help=f"write {env.text(norm)}^2 {relation} {squared}{remedy}",
     )
 
 
