@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import log, prod
 from typing import Any
 
 from kdsl.language.parser import parse_expression
@@ -20,12 +20,19 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": lambda a, b: bool(a >= b),
 }
 
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "log": log,
+    "pos": lambda r: max(0.0, r),
+    "square": lambda r: r * r,
+}
+
 
 class World:
     """Values of names (numbers, arrays, functions for kernels) and the sizes of the sets that indices run over."""
 
     def __init__(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-        self.values = {"abs": abs, **values}
+        self.values = {**FUNCTIONS, **values}
         self.sizes = sizes
 
     def with_values(self, more: Mapping[str, Any]) -> World:

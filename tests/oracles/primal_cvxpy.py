@@ -228,13 +228,14 @@ def svr_nu(phi: Floats, y: Floats, *, C: float = 1.0, nu: float = 0.5) -> Optimu
 
 
 def loss_hinge(phi: Floats, y: Floats, *, C: float = 1.0) -> Optimum:
-    w, b = cp.Variable(phi.shape[1]), cp.Variable()
-    return optimum(cp.sum_squares(w) / 2 + C * cp.sum(cp.pos(1 - cp.multiply(y, phi @ w + b))))
+    return _margin_loss(phi, y, 1.0, lambda m: C * cp.pos(1 - m))
 
 
 def _margin_loss(phi: Floats, y: Floats, lambda_: float, loss: Callable[[Any], Any]) -> Optimum:
-    w, b = cp.Variable(phi.shape[1]), cp.Variable()
-    return optimum(cp.sum(loss(cp.multiply(y, phi @ w + b))) + lambda_ / 2 * cp.sum_squares(w))
+    """`alpha` is the multiplier of m = y f, minus the slope of the loss at m."""
+    w, b, m = cp.Variable(phi.shape[1]), cp.Variable(), cp.Variable(len(y))
+    objective = cp.sum(loss(m)) + lambda_ / 2 * cp.sum_squares(w)
+    return optimum(objective, {"alpha": m == cp.multiply(y, phi @ w + b)})
 
 
 def loss_squared_hinge(phi: Floats, y: Floats, *, lambda_: float = 1.0) -> Optimum:
@@ -255,8 +256,9 @@ def loss_logistic(phi: Floats, y: Floats, *, lambda_: float = 1.0) -> Optimum:
 
 
 def _residual_loss(phi: Floats, y: Floats, lambda_: float, loss: Callable[[Any], Any]) -> Optimum:
-    w, b = cp.Variable(phi.shape[1]), cp.Variable()
-    return optimum(cp.sum(loss(y - phi @ w - b)) + lambda_ / 2 * cp.sum_squares(w))
+    """`beta` is the multiplier of y - f = r, the slope of the loss at r."""
+    w, b, r = cp.Variable(phi.shape[1]), cp.Variable(), cp.Variable(len(y))
+    return optimum(cp.sum(loss(r)) + lambda_ / 2 * cp.sum_squares(w), {"beta": y - phi @ w - b == r})
 
 
 def loss_squared(phi: Floats, y: Floats, *, lambda_: float = 1.0) -> Optimum:
@@ -288,23 +290,23 @@ def loss_asymmetric(phi: Floats, y: Floats, *, lambda_: float = 1.0, tau: float 
 
 
 def loss_multinomial(phi: Floats, y: Ints, *, lambda_: float = 1.0) -> Optimum:
-    """`y` holds 0, 1, ..."""
+    """`y` holds 0, 1, ...; `p` are the probabilities, the slopes of the logarithms at the scores."""
     classes = int(y.max()) + 1
-    w = cp.Variable((classes, phi.shape[1]))
-    scores = phi @ w.T
-    right = cp.sum(cp.multiply(np.eye(classes)[y], scores))
-    return optimum(cp.sum(cp.log_sum_exp(scores, axis=1)) - right + lambda_ / 2 * cp.sum_squares(w))
+    w, scores = cp.Variable((classes, phi.shape[1])), cp.Variable((len(y), classes))
+    right = cp.sum(cp.multiply(np.eye(classes)[y], phi @ w.T))
+    objective = cp.sum(cp.log_sum_exp(scores, axis=1)) - right + lambda_ / 2 * cp.sum_squares(w)
+    return optimum(objective, {"p": phi @ w.T == scores})
 
 
 def lasso(x: Floats, y: Floats, *, lambda_: float = 1.0) -> Optimum:
-    a, b = cp.Variable(x.shape[1]), cp.Variable()
-    return optimum(cp.sum_squares(y - x @ a - b) + lambda_ * cp.norm1(a))
+    a, b, r = cp.Variable(x.shape[1]), cp.Variable(), cp.Variable(len(y))
+    return optimum(cp.sum_squares(r) + lambda_ * cp.norm1(a), {"beta": y - x @ a - b == r})
 
 
 def elastic_net(x: Floats, y: Floats, *, lambda_: float = 1.0, tau: float = 0.5) -> Optimum:
-    a, b = cp.Variable(x.shape[1]), cp.Variable()
+    a, b, r = cp.Variable(x.shape[1]), cp.Variable(), cp.Variable(len(y))
     penalty = tau * cp.norm1(a) + (1 - tau) / 2 * cp.sum_squares(a)
-    return optimum(cp.sum_squares(y - x @ a - b) + lambda_ * penalty)
+    return optimum(cp.sum_squares(r) + lambda_ * penalty, {"beta": y - x @ a - b == r})
 
 
 ORACLES: dict[str, Callable[..., Optimum]] = {
