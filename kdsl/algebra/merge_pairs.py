@@ -1,0 +1,172 @@
+"""Merges two multipliers of one example into their difference: one unknown with a kink at 0 in place of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from kdsl.algebra.dual import DualVariable, MergedPair, Row
+from kdsl.algebra.folding import Folding
+from kdsl.algebra.poly import Monomial, Poly, collect, substitute
+from kdsl.algebra.signs import Domains
+from kdsl.algebra.state import is_zero
+from kdsl.algebra.steps import Equation, Step
+from kdsl.algebra.terms import Factor, Inner, Sym
+
+_HALF = Fraction(1, 2)
+
+
+def merge_pairs(folding: Folding, domains: Domains) -> Folding:
+    """Every pair that is seen only through its difference and its sum becomes one family, beta and |beta|."""
+    variables = folding.dual.variables
+    for n, first in enumerate(variables):
+        for second in variables[n + 1 :]:
+            merged = _merged(folding, first, second, domains)
+            if merged is not None:
+                return merge_pairs(merged, domains)
+    return folding
+
+
+def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains: Domains) -> Folding | None:
+    dual = folding.dual
+    alike = (first.indices, first.sets, first.support) == (second.indices, second.sets, second.support)
+    unsettled = {term.label for term in dual.conjugates} | {term.label for term in dual.entropies}
+    if not (alike and first.indices and is_zero(first.lower) and is_zero(second.lower)) or unsettled & {
+        first.label,
+        second.label,
+    }:
+        return None
+    plus, minus = _oriented(dual.objective, first, second)
+    used = {v.letter for v in dual.variables} | {name for _, name in dual.objective.symbols()}
+    beta = DualVariable(
+        f"{minus.label}~{plus.label}",
+        "beta" if "beta" not in used else f"beta_{plus.label}",
+        plus.indices,
+        plus.sets,
+        plus.support,
+        None if minus.upper is None else -minus.upper,
+        plus.upper,
+    )
+    pair = _Pair(plus, minus, beta)
+    objective = pair.rewritten(dual.objective)
+    rows = [pair.rewritten_row(row) for row in dual.rows]
+    kept = tuple(row for row in rows if row is not None)
+    if objective is None or len(kept) < len(rows) or not _only_costs(objective, kept, beta, domains):
+        return None
+    return folding._replace(
+        dual=dual._replace(
+            objective=objective,
+            rows=kept,
+            variables=tuple(beta if v.label == first.label else v for v in dual.variables if v.label != second.label),
+        ),
+        pairs=(*folding.pairs, MergedPair(beta.label, plus.label, minus.label)),
+        steps=(*folding.steps, _step(pair)),
+    )
+
+
+def _step(pair: _Pair) -> Step:
+    plus, minus, beta = pair.plus, pair.minus, pair.beta
+    where = (beta.indices, beta.sets, beta.support)
+    first, second = Poly.of(plus.symbol), Poly.of(minus.symbol)
+    return Step(
+        "merge",
+        "Two multipliers of one example become one",
+        (
+            "the dual sees ",
+            first,
+            " and ",
+            second,
+            " only through their difference and their sum, and lowering both by the same amount costs nothing: one of "
+            "them is 0, and their sum is the size of the difference",
+        ),
+        (
+            Equation(Poly.of(beta.symbol), "=", first - second, *where),
+            Equation(Poly.of(_size(beta)), "=", first + second, *where),
+        ),
+    )
+
+
+def _size(beta: DualVariable) -> Sym:
+    return beta.symbol._replace(role="abs")
+
+
+def _oriented(objective: Poly, first: DualVariable, second: DualVariable) -> tuple[DualVariable, DualVariable]:
+    """(plus, minus): plus is the one that data multiply with a plus sign in the objective."""
+    for monomial, coefficient in objective.sorted():
+        multipliers = [f.name for f, _ in monomial.factors if isinstance(f, Sym) and f.role == "mult"]
+        data = any(isinstance(f, Sym) and f.role in ("data", "sign") for f, _ in monomial.factors)
+        if data and len(multipliers) == 1 and multipliers[0] in (first.label, second.label):
+            rising = (multipliers[0] == first.label) == (coefficient > 0)
+            return (first, second) if rising else (second, first)
+    return second, first
+
+
+class _Pair:
+    """Rewrites polynomials in plus and minus as polynomials in beta = plus - minus and |beta| = plus + minus."""
+
+    def __init__(self, plus: DualVariable, minus: DualVariable, beta: DualVariable) -> None:
+        self.plus, self.minus, self.beta = plus, minus, beta
+
+    def rewritten(self, poly: Poly) -> Poly | None:
+        """None where poly is not a form in the difference, the sum, and squares on the diagonal."""
+        others, own = poly.split(lambda m: self._degree(m) == 0)
+        linear, higher = own.split(lambda m: self._degree(m) == 1)
+        diagonal, quadratic = higher.split(_is_diagonal)
+        positive, negative = self._in_beta(linear, self.plus), self._in_beta(linear, self.minus)
+        squares = self._in_beta(diagonal, self.plus)
+        form = self._in_beta(quadratic, self.plus)
+        difference = Poly.of(self.plus.symbol) - Poly.of(self.minus.symbol)
+        # on the diagonal plus * minus = 0, so plus^2 + minus^2 = beta^2; elsewhere only differences may occur
+        if (
+            squares != self._in_beta(diagonal, self.minus)
+            or substitute(form, self.beta.symbol, difference) != quadratic
+        ):
+            return None
+        size = self._sized((positive + negative).scale(_HALF))
+        return others + (positive - negative).scale(_HALF) + size + squares + form
+
+    def rewritten_row(self, row: Row) -> Row | None:
+        body = self.rewritten(row.body)
+        if body is None or (row.equality and body.mentions(self.beta.label, ("abs",))):
+            return None
+        return row._replace(body=body)
+
+    def _names(self, monomial: Monomial) -> list[str]:
+        labels = (self.plus.label, self.minus.label)
+        return [f.name for f, p in monomial.factors for _ in range(p) if isinstance(f, Sym) and f.name in labels]
+
+    def _degree(self, monomial: Monomial) -> int:
+        return len(self._names(monomial))
+
+    def _in_beta(self, poly: Poly, this: DualVariable) -> Poly:
+        """The monomials that mention only `this` of the two, written in beta."""
+        pure, _ = poly.split(lambda m: set(self._names(m)) == {this.label})
+        return _mapped(pure, lambda f: f._replace(name=self.beta.label) if f.name == this.label else f)
+
+    def _sized(self, poly: Poly) -> Poly:
+        """poly, linear in beta, with |beta| in its place."""
+        return _mapped(poly, lambda f: f._replace(role="abs") if f.name == self.beta.label else f)
+
+
+def _mapped(poly: Poly, change: Callable[[Sym], Sym]) -> Poly:
+    def changed(factor: Factor) -> Factor:
+        return change(factor) if isinstance(factor, Sym) else factor
+
+    return collect((m.binders, tuple((changed(f), p) for f, p in m.factors), c) for m, c in poly.terms.items())
+
+
+def _is_diagonal(monomial: Monomial) -> bool:
+    """Whether all multipliers stand at the same indices and no inner product couples them."""
+    places = {f.args for f, _ in monomial.factors if isinstance(f, Sym) and f.role == "mult"}
+    return len(places) == 1 and not any(isinstance(f, Inner) for f, _ in monomial.factors)
+
+
+def _only_costs(objective: Poly, rows: tuple[Row, ...], beta: DualVariable, domains: Domains) -> bool:
+    """Whether |beta| only lowers the objective and only fills the rows: taking from both of the pair is free."""
+    for body, sign in ((objective, -1), *((row.body, 1) for row in rows)):
+        for monomial, coefficient in body.terms.items():
+            sizes = [f for f, _ in monomial.factors if isinstance(f, Sym) and f.role == "abs" and f.name == beta.label]
+            price = tuple((f, p) for f, p in monomial.factors if f not in sizes)
+            if sizes and not domains.non_negative(Poly({Monomial(monomial.binders, price): coefficient * sign})):
+                return False
+    return True

@@ -1,0 +1,278 @@
+"""Convex piecewise linear-quadratic functions of one variable with symbolic coefficients, and their conjugates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from kdsl.algebra.poly import Poly
+from kdsl.algebra.signs import Domains
+
+ZERO = Poly()
+HALF = Fraction(1, 2)
+
+
+class UnknownOrder(Exception):
+    """The domains of the parameters do not say which of two break points (or values) is larger."""
+
+    def __init__(self, difference: Poly) -> None:
+        self.difference = difference
+        super().__init__("the declared domains do not fix an order")
+
+
+class NotPiecewiseQuadratic(Exception):
+    """The expression leaves the class: degree above two, or a crossing that is not rational."""
+
+
+class Piece(NamedTuple):
+    """1/2 curvature t^2 + slope t + value."""
+
+    curvature: Poly
+    slope: Poly
+    value: Poly
+
+    def at(self, t: Poly) -> Poly:
+        return (self.curvature * t * t).scale(HALF) + self.slope * t + self.value
+
+    def slope_at(self, t: Poly) -> Poly:
+        return self.curvature * t + self.slope
+
+    def minus(self, other: Piece) -> Piece:
+        return Piece(self.curvature - other.curvature, self.slope - other.slope, self.value - other.value)
+
+
+class Plq(NamedTuple):
+    """`pieces[n]` holds between `breaks[n-1]` and `breaks[n]`; +inf outside [lower, upper] (None: unbounded)."""
+
+    breaks: tuple[Poly, ...]
+    pieces: tuple[Piece, ...]
+    lower: Poly | None = None
+    upper: Poly | None = None
+
+    def ends(self, n: int) -> tuple[Poly | None, Poly | None]:
+        """The left and right end of piece n."""
+        left = self.breaks[n - 1] if n else self.lower
+        right = self.breaks[n] if n < len(self.breaks) else self.upper
+        return left, right
+
+    def mapped(self, change: Callable[[Poly], Poly]) -> Plq:
+        """The same function with every coefficient and break point changed (a substitution of parameters)."""
+        return Plq(
+            tuple(map(change, self.breaks)),
+            tuple(Piece(*map(change, piece)) for piece in self.pieces),
+            None if self.lower is None else change(self.lower),
+            None if self.upper is None else change(self.upper),
+        )
+
+
+def constant(value: Poly) -> Plq:
+    return Plq((), (Piece(ZERO, ZERO, value),))
+
+
+def identity() -> Plq:
+    return Plq((), (Piece(ZERO, Poly.number(1), ZERO),))
+
+
+def is_constant(f: Plq) -> bool:
+    return len(f.pieces) == 1 and not f.pieces[0].curvature and not f.pieces[0].slope
+
+
+def scaled(f: Plq, factor: Poly) -> Plq:
+    return f._replace(pieces=tuple(Piece(*(c * factor for c in piece)) for piece in f.pieces))
+
+
+def negated_argument(f: Plq) -> Plq:
+    """t -> f(-t)."""
+    return Plq(
+        tuple(-b for b in reversed(f.breaks)),
+        tuple(Piece(p.curvature, -p.slope, p.value) for p in reversed(f.pieces)),
+        None if f.upper is None else -f.upper,
+        None if f.lower is None else -f.lower,
+    )
+
+
+def added(f: Plq, g: Plq, domains: Domains) -> Plq:
+    return _zipped(f, g, domains, lambda a, b: Piece(*(x + y for x, y in zip(a, b, strict=True))))
+
+
+def multiplied(f: Plq, g: Plq, domains: Domains) -> Plq:
+    def product(a: Piece, b: Piece) -> Piece:
+        if (a.curvature and (b.curvature or b.slope)) or (b.curvature and a.slope):
+            raise NotPiecewiseQuadratic("a product of degree above two")
+        curvature = a.curvature * b.value + b.curvature * a.value + (a.slope * b.slope).scale(2)
+        return Piece(curvature, a.slope * b.value + b.slope * a.value, a.value * b.value)
+
+    return _zipped(f, g, domains, product)
+
+
+def maximum(f: Plq, g: Plq, domains: Domains) -> Plq:
+    """The pointwise maximum of two functions finite on the whole line."""
+    breaks = _united(f.breaks, g.breaks, domains)
+    new_breaks: list[Poly] = []
+    pieces: list[Piece] = []
+    for n in range(len(breaks) + 1):
+        left = breaks[n - 1] if n else None
+        right = breaks[n] if n < len(breaks) else None
+        if left is not None:
+            new_breaks.append(left)
+        point = _between(left, right)
+        a, b = _piece_at(f, point, domains), _piece_at(g, point, domains)
+        roots = [r for r in _roots(a.minus(b), domains) if _inside(r, left, right, domains)]
+        cuts = [left, *_sorted(roots, domains), right]
+        for m, (low, high) in enumerate(pairwise(cuts)):
+            if m and low is not None:
+                new_breaks.append(low)
+            difference = a.minus(b).at(_between(low, high))
+            pieces.append(a if _at_least(difference, domains) else b)
+    return merged(Plq(tuple(new_breaks), tuple(pieces)))
+
+
+def merged(f: Plq) -> Plq:
+    """Neighbouring pieces that are the same function become one."""
+    breaks: list[Poly] = []
+    pieces = [f.pieces[0]]
+    for cut, piece in zip(f.breaks, f.pieces[1:], strict=True):
+        if piece != pieces[-1]:
+            breaks.append(cut)
+            pieces.append(piece)
+    return f._replace(breaks=tuple(breaks), pieces=tuple(pieces))
+
+
+class Fault(NamedTuple):
+    """Where convexity fails: inside a piece (at is None) or at a break point, with the offending amount (< 0)."""
+
+    piece: int
+    at: Poly | None
+    amount: Poly
+
+
+def convexity_fault(f: Plq, domains: Domains) -> Fault | None:
+    """The first place where convexity is not certain, or None: a proof of convexity."""
+    for n, piece in enumerate(f.pieces):
+        if not domains.non_negative(piece.curvature):
+            return Fault(n, None, piece.curvature)
+        if n:
+            cut = f.breaks[n - 1]
+            jump = piece.slope_at(cut) - f.pieces[n - 1].slope_at(cut)
+            if not domains.non_negative(jump):
+                return Fault(n, cut, jump)
+    return None
+
+
+def conjugate(f: Plq) -> Plq:
+    """f*(u) = sup_t (u t - f(t)) of a convex f: the graph of the slope, read the other way round.
+
+    A kink of f at t becomes a straight piece of slope t, a curved piece of curvature q one of
+    curvature 1/q, a straight piece only a break point; ends of the domain and recession slopes change places.
+    """
+    segments: list[tuple[Piece, Poly | None, Poly | None]] = []  # (piece of f*, from slope, to slope)
+    for n, piece in enumerate(f.pieces):
+        left, right = f.ends(n)
+        if left is not None:
+            start = piece.slope_at(left)
+            before = f.pieces[n - 1].slope_at(left) if n else None
+            if before != start:
+                segments.append((_straight(left, piece), before, start))
+        if piece.curvature:
+            inverse = piece.curvature.inverse()
+            value = (piece.slope * piece.slope * inverse).scale(HALF) - piece.value
+            low, high = (None if end is None else piece.slope_at(end) for end in (left, right))
+            segments.append((Piece(inverse, -(piece.slope * inverse), value), low, high))
+        if right is not None and n == len(f.pieces) - 1:
+            segments.append((_straight(right, piece), piece.slope_at(right), None))
+    if not segments:  # f is affine: f* is finite at its slope only
+        (only,) = f.pieces
+        return Plq((), (Piece(ZERO, ZERO, -only.value),), only.slope, only.slope)
+    breaks = tuple(left for _, left, _ in segments[1:] if left is not None)
+    return merged(Plq(breaks, tuple(piece for piece, _, _ in segments), segments[0][1], segments[-1][2]))
+
+
+def _straight(t: Poly, piece: Piece) -> Piece:
+    """u t - f(t) as a function of u."""
+    return Piece(ZERO, t, -piece.at(t))
+
+
+def _zipped(f: Plq, g: Plq, domains: Domains, combine: Callable[[Piece, Piece], Piece]) -> Plq:
+    breaks = _united(f.breaks, g.breaks, domains)
+    pieces = []
+    for n in range(len(breaks) + 1):
+        point = _between(breaks[n - 1] if n else None, breaks[n] if n < len(breaks) else None)
+        pieces.append(combine(_piece_at(f, point, domains), _piece_at(g, point, domains)))
+    return merged(Plq(breaks, tuple(pieces)))
+
+
+def _between(left: Poly | None, right: Poly | None) -> Poly:
+    if left is None:
+        return ZERO if right is None else right - Poly.number(1)
+    return left + Poly.number(1) if right is None else (left + right).scale(HALF)
+
+
+def _at_least(difference: Poly, domains: Domains) -> bool:
+    """Whether difference >= 0; UnknownOrder where neither sign is certain."""
+    if domains.non_negative(difference):
+        return True
+    if domains.non_negative(-difference):
+        return False
+    raise UnknownOrder(difference)
+
+
+def _sorted(points: list[Poly], domains: Domains) -> list[Poly]:
+    ordered: list[Poly] = []
+    for point in points:
+        if point in ordered:
+            continue
+        place = sum(1 for other in ordered if _at_least(point - other, domains))
+        ordered.insert(place, point)
+    return ordered
+
+
+def _united(a: tuple[Poly, ...], b: tuple[Poly, ...], domains: Domains) -> tuple[Poly, ...]:
+    if not a or not b:
+        return a or b
+    return tuple(_sorted([*a, *b], domains))
+
+
+def _piece_at(f: Plq, point: Poly, domains: Domains) -> Piece:
+    return f.pieces[sum(1 for cut in f.breaks if _at_least(point - cut, domains))]
+
+
+def _inside(root: Poly, left: Poly | None, right: Poly | None, domains: Domains) -> bool:
+    if root in (left, right):
+        return False
+    return (left is None or _at_least(root - left, domains)) and (right is None or _at_least(right - root, domains))
+
+
+def _roots(difference: Piece, domains: Domains) -> list[Poly]:
+    """Where 1/2 q t^2 + c t + d vanishes, as rational expressions."""
+    q, c, d = difference
+    if not q:
+        return [] if not c else [-(d * _inverse(c))]
+    if not d:
+        return [ZERO] if not c else [ZERO, -(c * _inverse(q)).scale(2)]
+    discriminant = (c * c - (q * d).scale(2)).as_number()
+    if discriminant is not None and discriminant < 0:
+        return []
+    if domains.positive((q * d).scale(2) - c * c):
+        return []
+    root = _square_root(discriminant)
+    if root is None:
+        raise NotPiecewiseQuadratic("a crossing of two pieces is not rational")
+    return [(sign - c) * _inverse(q) for sign in (Poly.number(-root), Poly.number(root))]
+
+
+def _inverse(poly: Poly) -> Poly:
+    try:
+        return poly.inverse()
+    except ValueError:
+        raise NotPiecewiseQuadratic("a break point is not a single term") from None
+
+
+def _square_root(value: Fraction | None) -> Fraction | None:
+    from math import isqrt
+
+    if value is None or value < 0:
+        return None
+    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
+    return Fraction(top, bottom) if top * top == value.numerator and bottom * bottom == value.denominator else None

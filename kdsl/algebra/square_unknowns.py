@@ -1,0 +1,161 @@
+"""Eliminates scalars with a quadratic cost by completing the square, and the sign multipliers that this leaves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from kdsl.algebra.dual import ConjugateTerm, Definition, DualVariable, Eliminated, Expansion
+from kdsl.algebra.plq import HALF, ZERO, Piece, Plq
+from kdsl.algebra.poly import Poly, derivative, place_support, substitute
+from kdsl.algebra.primal import Unknown
+from kdsl.algebra.state import State, contains, divided, fail, is_zero, mentions_multiplier
+from kdsl.algebra.steps import Equation, Partial, Step
+from kdsl.algebra.terms import Bracket, Sym
+
+
+def eliminate_square_unknowns(state: State) -> State:
+    """Every scalar whose second derivative is a positive expression is solved for."""
+    for unknown in state.lagrangian.primal.unknowns:
+        symbol = unknown.symbol
+        if isinstance(symbol, Sym) and unknown.origin != "residual":
+            gradient = derivative(state.body, symbol)
+            if any(contains(monomial, symbol) for monomial in gradient.terms):
+                state = _solved(state, unknown, symbol, gradient)
+    return state
+
+
+def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> State:
+    own, rest = gradient.split(lambda monomial: contains(monomial, symbol))
+    curvature = divided(own, symbol)
+    moving = Poly.of(symbol)
+    _, untouched = state.body.split(lambda monomial: contains(monomial, symbol))
+    square = (curvature * moving * moving).scale(HALF) + rest * moving
+    if (
+        square.sum(unknown.indices, unknown.sets, place_support(unknown.support, unknown.indices)) + untouched
+        != state.body
+    ):
+        raise fail(
+            "K407",
+            f"`{unknown.shown}` is coupled with itself across its index",
+            "completing the square needs one square for each index",
+            "introduce a scalar for the sum that is squared, with a constraint that defines it",
+        )
+    if not state.domains().non_negative(curvature):
+        raise fail("K402", f"the cost of `{unknown.shown}` curves the wrong way", "", "")
+    state, inverse = inverted(state, curvature, unknown.name)
+    value = -(rest * inverse)
+    for bracket in place_support(unknown.support, unknown.indices):
+        value = value * Poly.of(bracket)
+    loss = (rest * rest * inverse).scale(HALF)
+    total = loss.sum(unknown.indices, unknown.sets, place_support(unknown.support, unknown.indices))
+    where = (unknown.indices, unknown.sets, unknown.support)
+    step = Step(
+        "square",
+        f"The Lagrangian is a parabola in {unknown.shown}",
+        ("it is least where its derivative vanishes",),
+        (Equation(Partial(symbol), "=", gradient, *where), Equation(moving, "=", value, *where)),
+    )
+    return state.stepped(step, body=untouched - total, expansions=(*state.expansions, Expansion(symbol, value)))
+
+
+def inverted(state: State, value: Poly, name: str) -> tuple[State, Poly]:
+    """1/value, by way of a new letter where value has several terms."""
+    try:
+        return state, value.inverse()
+    except ValueError:
+        taken = {s for _, s in state.body.symbols()} | {v.letter for v in state.variables}
+        letter = next(c for c in (f"A_{name}", f"A_{name}'", f"A_{name}''") if c not in taken)
+        symbol = Sym(letter, tuple(sorted(value.free_indices())), "mult" if mentions_multiplier(value) else "param")
+        return state._replace(definitions=(*state.definitions, Definition(symbol, value))), Poly.of(symbol, -1)
+
+
+def maximise_sign_multipliers(state: State) -> State:
+    """The multiplier of a sign that stands in one square only is maximised out: 0, or the positive part."""
+    for variable in state.variables:
+        if state.lagrangian.multiplier(variable.label).kind == "sign" and is_zero(variable.lower):
+            in_rows = any(row.body.mentions(variable.label, ("mult",)) for row in state.rows)
+            if state.body.mentions(variable.label, ("mult",)) and not in_rows:
+                state = _maximised(state, variable)
+    return state
+
+
+def _maximised(state: State, variable: DualVariable) -> State:
+    symbol = variable.symbol
+    gradient = derivative(state.body, symbol)
+    own, rest = gradient.split(lambda monomial: contains(monomial, symbol))
+    curvature = -divided(own, symbol) if own else Poly()
+    if not curvature or mentions_multiplier(curvature) or not state.domains().positive(curvature):
+        return state
+    try:
+        offset = rest * curvature.inverse()  # dW/dsigma = -curvature (sigma - offset)
+    except ValueError:
+        return state
+    where = (variable.indices, variable.sets, variable.support)
+    eliminated = Eliminated(variable.label, Poly())
+    body = substitute(state.body, symbol, Poly())
+    conjugates = state.conjugates
+    if state.domains().non_negative(-offset):
+        step = Step(
+            "sign",
+            f"The multiplier of {variable.label} is 0",
+            (
+                "the dual falls as ",
+                Poly.of(symbol),
+                " grows from 0, whatever the other multipliers",
+            ),
+            (Equation(Poly.of(symbol), "=", Poly(), *where),),
+        )
+    else:
+        other = _single(state, offset, variable)
+        if other is None:
+            return state
+        label, function = other
+        at_zero = (offset * offset * curvature).scale(HALF)
+        # max over sigma >= 0 of -1/2 q (sigma - t)^2 + 1/2 q t^2 is 1/2 q t^2 for t >= 0, else 0
+        body = body + at_zero.sum(*_summation(variable))
+        conjugates = (*conjugates, ConjugateTerm(label, *where, function))
+        eliminated = Eliminated(variable.label, offset, positive_part=True)
+        step = Step(
+            "sign",
+            f"The multiplier of {variable.label} takes the positive part",
+            (
+                "the best ",
+                Poly.of(symbol),
+                " >= 0 is the positive part of where its parabola has its top",
+            ),
+        )
+    return state.stepped(
+        step,
+        body=body,
+        conjugates=conjugates,
+        variables=state.without(variable.label),
+        eliminated=(*state.eliminated, eliminated),
+    )
+
+
+def _summation(variable: DualVariable) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Bracket, ...]]:
+    return variable.indices, variable.sets, place_support(variable.support, variable.indices)
+
+
+def _single(state: State, offset: Poly, variable: DualVariable) -> tuple[str, Plq] | None:
+    """offset = c - s * theta with one multiplier theta: (its label, h(theta))."""
+    names = {name for role, name in offset.symbols() if role == "mult"}
+    if len(names) != 1:
+        return None
+    other = next(v for v in state.variables if v.label in names)
+    if len(other.indices) != len(variable.indices):
+        return None
+    symbol = other.at(variable.indices)
+    moving, fixed = offset.split(lambda monomial: contains(monomial, symbol))
+    slope = divided(moving, symbol)
+    if moving != slope * Poly.of(symbol) or not state.domains().positive(-slope):
+        return None
+    gradient = derivative(state.body, variable.symbol)
+    own, _ = gradient.split(lambda monomial: contains(monomial, variable.symbol))
+    curvature = -divided(own, variable.symbol)
+    # after adding 1/2 q t^2 back, what is lost is h = 1/2 q t^2 where t <= 0, that is theta >= c / -slope
+    quadratic = Piece(
+        curvature * slope * slope, curvature * slope * fixed, (curvature * fixed * fixed).scale(Fraction(1, 2))
+    )
+    cut = fixed * (-slope).inverse()
+    return other.label, Plq((cut,), (Piece(ZERO, ZERO, ZERO), quadratic))
