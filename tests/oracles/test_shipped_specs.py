@@ -35,7 +35,7 @@ def test_a_shipped_spec_is_in_order(path: Path) -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_a_shipped_spec_names_its_page_and_its_use(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
-    comment = [line for line in lines[: next(n for n, line in enumerate(lines) if not line.startswith("#"))]]
+    comment = lines[: next(n for n, line in enumerate(lines) if not line.startswith("#"))]
     assert len(comment) >= 2
     assert any(text in " ".join(comment) for text in TEXTS)
     assert all(len(line) <= 120 for line in lines)
