@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kdsl.algebra.dual import Dual, Eliminated, Expansion, Tightness
+from kdsl.algebra.dual import Dual, Eliminated, Expansion, Row, Tightness
 from kdsl.algebra.fold_norms import fold_norms
 from kdsl.algebra.folding import Folding
 from kdsl.algebra.formulate import formulate
@@ -95,10 +95,16 @@ def _dual(state: State) -> Dual:
     return Dual(
         state.body,
         variables,
-        state.rows,
+        tuple(map(_with_leading_plus, state.rows)),
         state.conjugates,
         state.entropies,
         (),
         state.cones,
         state.definitions,
     )
+
+
+def _with_leading_plus(row: Row) -> Row:
+    """An equation turned so that its first term is positive, as books print it."""
+    ((_, leading), *_) = row.body.sorted()
+    return row._replace(body=-row.body) if row.equality and leading < 0 else row

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from kdsl.algebra.poly import Poly
-from kdsl.algebra.terms import Inner, Sym, factor_key
+from kdsl.algebra.poly import Poly, collect
+from kdsl.algebra.terms import Inner, Sym, factor_key, leaves_of
 
 Ends = dict[tuple[str, str], "Range"]
 
@@ -55,7 +55,16 @@ class Domains:
         return r.lower is not None and r.lower >= 0
 
     def of(self, poly: Poly) -> Range:
-        """An interval that certainly holds the value of poly."""
+        """An interval that certainly holds the value of poly: that of its common factor times that of the rest."""
+        common = _common_factors(poly)
+        if len(poly.terms) > 1 and common:
+            shared = Range(Fraction(1), Fraction(1))
+            for symbol, power in common.items():
+                shared = _times(shared, _power(self.range_of(symbol), power))
+            return _times(shared, self._of_terms(_divided(poly, common)))
+        return self._of_terms(poly)
+
+    def _of_terms(self, poly: Poly) -> Range:
         total = Range(Fraction(0), Fraction(0))
         for monomial, coefficient in poly.terms.items():
             piece = Range(Fraction(1), Fraction(1))
@@ -70,6 +79,24 @@ class Domains:
                 piece = _summed(piece)
             total = _plus(total, _times(piece, Range(coefficient, coefficient)))
         return total
+
+
+def _common_factors(poly: Poly) -> dict[Sym, int]:
+    """The scalar factors, with their powers, that every monomial of poly has outside its sums."""
+    shared: dict[Sym, int] | None = None
+    for monomial in poly.terms:
+        own = {
+            f: p
+            for f, p in monomial.factors
+            if isinstance(f, Sym) and not any(isinstance(leaf, int) for leaf in leaves_of(f))
+        }
+        shared = own if shared is None else {f: min(p, own[f]) for f, p in shared.items() if f in own}
+    return {f: p for f, p in (shared or {}).items() if p > 0}
+
+
+def _divided(poly: Poly, factors: Mapping[Sym, int]) -> Poly:
+    inverse = collect([((), tuple((f, -p) for f, p in factors.items()), Fraction(1))])
+    return poly * inverse
 
 
 def _plus(a: Range, b: Range) -> Range:
