@@ -43,12 +43,24 @@ _EXAMPLES: dict[str, str] = {
     "LET": "a let line reads `let f(t) = <w, phi(t)> + b`",
     "LOSS": "a loss line reads `loss pinball(r; tau) = max(tau * r, (tau - 1) * r)`",
     "CONSTRAINT": "a constraint reads `margin[i]: y[i] * f(x[i]) >= 1 - xi[i]`",
+    "MINIMIZE": "an objective reads `minimize 1/2 ||w||^2 + C * sum[i] xi[i]`",
+    "MAXIMIZE": "an objective reads `maximize gamma`",
     "PREDICT": "a predict line reads `predict label(t) = sign(f(t))`",
 }
 
 
-def acceptable(states: list[int]) -> frozenset[str]:
-    """The terminals that the automaton with this stack can go on with."""
+def acceptable(before: list[Token], start: str) -> frozenset[str]:
+    """The terminals that can follow the tokens of a logical line (or of an expression or kernel)."""
+    states = [_tables.STARTS[start]]
+    if start == "spec":
+        states.append(_tables.GOTOS[states[0]]["lines"])
+    for token in before:
+        while (action := _tables.ACTIONS[states[-1]][token.type]) < 0:
+            left, length, _ = _tables.RULES[-1 - action]
+            if length:
+                del states[-length:]
+            states.append(_tables.GOTOS[states[-1]][left])
+        states.append(action)
     return frozenset(terminal for terminal in _tables.ACTIONS[states[-1]] if _shifts(states, terminal))
 
 
@@ -76,7 +88,7 @@ def expected_words(accepted: frozenset[str], kind: str) -> str:
     rest = set(accepted)
     words: list[str] = []
     if "STAR" in rest and not {"LESS_EQUAL"} <= rest:
-        rest -= _OPERANDS
+        rest -= _OPERANDS | {"LSQB"}
     if {"NAME", "NORM_OPEN", "LPAR"} <= rest and "STAR" not in rest:
         words.append("an expression")
         rest -= _OPERANDS

@@ -157,7 +157,7 @@ class _Layout:
         if kind == "LESS" and not after_operand:
             kind = "INNER_OPEN"
         elif kind == "INNER_OPEN" and after_operand:
-            kind = "ANGLE"
+            self._beside(token)
         elif kind == "GREATER" and innermost == "INNER_OPEN":
             kind = "INNER_CLOSE"
         elif kind == "GREATER_EQUAL" and innermost == "INNER_OPEN" and self.brackets.comma_seen():
@@ -171,7 +171,7 @@ class _Layout:
             self.in_sets = True
         elif kind == "WHERE":
             self.in_sets = False
-        elif self.in_sets and after_operand and (token.text == "x" or kind == "STAR"):
+        elif self.in_sets and after_operand and token.text in ("x", "×"):
             kind = "CROSS"
         elif kind == "NAME" and self.previous == "COLON" and self.kind in DECLARATIONS:
             kind = self._domain_word(token, position)
@@ -185,6 +185,12 @@ class _Layout:
         elif kind in RELATIONS or kind in OPERATORS or kind in ("COMMA", "SEMI", "COLON"):
             self.brackets.separate(kind)
         return changed
+
+    def _beside(self, token: Token) -> None:
+        label = Label(Span(token.start, token.end), "`*` is missing before this")
+        why = "the ASCII spelling `<` would be a relation here"
+        message = "an inner product stands beside another factor"
+        self.faults.append(Diagnostic("K110", message, (label,), why, "write `*` between them"))
 
     def _ambiguous(self, token: Token) -> None:
         label = Label(Span(token.start, token.end), "`>` then `=`, or `>=` without the closing `>`?")

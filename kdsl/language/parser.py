@@ -64,9 +64,8 @@ def _raise_if_any(faults: list[Diagnostic]) -> None:
         return
     faults.sort(key=lambda fault: fault.labels[0].span.start)
     if len(faults) > limits.ERRORS:
-        label = faults[limits.ERRORS].labels[0]
-        message = f"over {limits.ERRORS} syntax errors; the rest of the file is not reported"
-        faults[limits.ERRORS :] = [Diagnostic("K129", message, (label,), help="is this a specification?")]
+        hint = f"the rest is not reported; a file with over {limits.ERRORS} syntax errors may be no specification"
+        faults[limits.ERRORS - 1 :] = [faults[limits.ERRORS - 1]._replace(help=hint)]
     raise KdslError(faults)
 
 
@@ -179,7 +178,11 @@ class _Automaton:
         kind = line[0].type if line[0].type in STATEMENTS else "CONSTRAINT"
         if self.start != "spec":
             kind = "KERNEL" if self.start == "kernel_list" else "EXPRESSION"
-        self.faults.append(explain(Failure(line, position - first, kind, acceptable(self.states))))
+        above = next((token.type for token in reversed(self.tokens[:first]) if token.type in STATEMENTS), "")
+        failure = Failure(
+            line, position - first, kind, acceptable(line[: position - first], self.start), above == "SUBJECT_TO"
+        )
+        self.faults.append(explain(failure))
 
     def _marked(self, start: int, end: int) -> bool:
         """Whether the lexer or the layout has already said what is wrong between `start` and `end`."""

@@ -18,6 +18,7 @@ class Failure(NamedTuple):
     position: int
     kind: str  # the statement: "INDEX", ..., "CONSTRAINT", or "EXPRESSION" and "KERNEL" outside a file
     accepted: frozenset[str]
+    in_block: bool  # whether the last statement above is `subject to`
 
     @property
     def token(self) -> Token:
@@ -120,20 +121,24 @@ def _without_label(failure: Failure) -> Diagnostic | None:
     if failure.kind != "CONSTRAINT" or any(t.type == "COLON" for t in failure.line[: failure.position + 1]):
         return None
     first = failure.line[0]
-    whole = Label(Span(first.start, failure.line[-1].end))
-    if any(token.type in RELATIONS for token in failure.line):
+    relations = [token for token in failure.line if token.type in RELATIONS]
+    two_words = [token.type for token in failure.line[:2]] == ["NAME", "NAME"]
+    if relations and failure.in_block and not two_words:
+        whole = Label(Span(first.start, failure.line[-1].end))
         why = "the label names the multiplier and says for which indices there is one"
         return Diagnostic("K115", "a constraint has no label", (whole,), why, "write label[i]: before it")
-    if failure.position and failure.token.type != "NEWLINE" and "COLON" in failure.accepted and len(failure.line) < 4:
-        return None
     message = "a line begins with a statement word or with the label of a constraint"
-    hint = "statement words are " + ", ".join("subject to" if word == "subject" else word for word in KEYWORDS)
+    if relations and not two_words:
+        definition = relations[0].type == "EQUAL"
+        hint = "write `let` before a definition" if definition else "constraints stand under `subject to`, with a label"
+    else:
+        hint = "statement words are " + ", ".join("subject to" if word == "subject" else word for word in KEYWORDS)
     return Diagnostic("K117", message, (_at(first),), help=hint)
 
 
 def _beside(failure: Failure) -> Diagnostic | None:
     before = failure.before
-    if before is None or before.type not in OPERAND_ENDS or failure.token.type not in OPERAND_STARTS | {"ANGLE"}:
+    if before is None or before.type not in OPERAND_ENDS or failure.token.type not in OPERAND_STARTS:
         return None
     if "STAR" not in failure.accepted:
         return None
@@ -141,8 +146,7 @@ def _beside(failure: Failure) -> Diagnostic | None:
     labels = (Label(Span(before.end, failure.token.start), "`*` is missing here"),)
     if before.end == failure.token.start:
         labels = (_at(failure.token, "`*` is missing before this"),)
-    message = f"two factors stand side by side: `{before.text}` and {found_words(failure.token)}"
-    return Diagnostic("K110", message, labels, why, "write `*` between them")
+    return Diagnostic("K110", "two factors stand side by side", labels, why, "write `*` between them")
 
 
 _SLIPS = (

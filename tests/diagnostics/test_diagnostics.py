@@ -20,6 +20,12 @@ PAGES = ROOT / "docs" / "diagnostics"
 UPDATE = bool(os.environ.get("KDSL_UPDATE_GOLDEN"))
 CASES = sorted(HERE.glob("*/*.kspec"))
 CODE = re.compile(r"K[1-4]\d\d")
+REPEATED = re.compile(r"⟪(\d+) × (.*?)⟫", re.DOTALL)
+
+
+def expand(text: str) -> str:
+    """Write out `⟪n × text⟫`, by which examples of what is too long stay short."""
+    return REPEATED.sub(lambda match: match[2] * int(match[1]), text)
 
 
 def diagnose(text: str, name: str) -> tuple[Diagnostic, ...]:
@@ -49,7 +55,7 @@ def emitted_codes() -> set[str]:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_exact_text(path: Path) -> None:
-    text = path.read_bytes().decode("utf-8")
+    text = expand(path.read_bytes().decode("utf-8"))
     found = diagnose(text, path.stem)
     rendered = render_text(found, text, path.name)
     expected = path.with_suffix(".expected")
@@ -69,11 +75,11 @@ def examples(page: str) -> list[tuple[str, str]]:
     """The fenced specs of a page with the heading that each stands under."""
     found: list[tuple[str, str]] = []
     heading = ""
-    for match in re.finditer(r"^## (?P<heading>.+)$|^```kspec\n(?P<spec>.*?)^```$", page, re.MULTILINE | re.DOTALL):
+    for match in re.finditer(r"^## (?P<heading>[^\n]+)$|^```kspec\n(?P<spec>.*?)^```$", page, re.MULTILINE | re.DOTALL):
         if match["heading"]:
             heading = match["heading"].strip()
         else:
-            found.append((heading, match["spec"]))
+            found.append((heading, expand(match["spec"])))
     return found
 
 
