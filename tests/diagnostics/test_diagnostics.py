@@ -11,8 +11,10 @@ import pytest
 
 from kdsl.language.checker import check_spec
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.model import Model
 from kdsl.language.parser import parse_spec_text
 from kdsl.language.report import render_text
+from kdsl.pipeline import derive
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -37,8 +39,12 @@ def diagnose(text: str, name: str) -> tuple[Diagnostic, ...]:
     return found if model is None else (*found, *derivation_diagnostics(model))
 
 
-def derivation_diagnostics(model: object) -> tuple[Diagnostic, ...]:
+def derivation_diagnostics(model: Model) -> tuple[Diagnostic, ...]:
     """What the algebra refuses (K4)."""
+    try:
+        derive(model)
+    except KdslError as error:
+        return error.diagnostics
     return ()
 
 
