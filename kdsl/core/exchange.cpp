@@ -20,17 +20,18 @@ Exchange::Exchange(const Classes& classes) : classes_(classes), m_(classes.rank 
 
 double Exchange::entry(const Column& column, std::int64_t row) const {
     if (row == classes_.rank) return 1.0;
+    if (column.cls < 0) return 0.0;
     const double d = classes_.direction[column.cls * classes_.rank + row];
     return column.rises ? d : -d;
 }
 
 Exchange::Cost Exchange::cost(const Column& column) const {
+    if (column.cls < 0) return {0.0, 0.0};
     const double c = column.rises ? rise_[column.cls] : -fall_[column.cls];
     return std::isinf(c) ? Cost{1.0, 0.0} : Cost{0.0, c};
 }
 
-// One class that rises and falls by 1/2, and `rank - 1` further independent classes with weight 0, found by
-// Gram-Schmidt with the largest remainder first.
+// The slack, and `rank` independent classes with weight 0, found by Gram-Schmidt with the largest remainder first.
 void Exchange::start() {
     const std::int64_t r = classes_.rank;
     std::vector<double> rest(classes_.direction);
@@ -49,9 +50,9 @@ void Exchange::start() {
             for (std::int64_t i = 0; i < r; ++i) along += unit[i] * rest[c * r + i];
             for (std::int64_t i = 0; i < r; ++i) rest[c * r + i] -= along / most * unit[i];
         }
-        if (found == 0) basis_.push_back({best, false});
         basis_.push_back({best, true});
     }
+    basis_.push_back({-1, true});
     factorise();
 }
 
@@ -102,7 +103,8 @@ void Exchange::price() {
 
 double Exchange::multiplier(std::int64_t c) const {
     double sum = 0;
-    for (std::int64_t i = 0; i < classes_.rank; ++i) sum += y_finite_[i] * classes_.direction[c * classes_.rank + i];
+    for (std::int64_t i = 0; i < classes_.rank; ++i)
+        sum += (y_finite_[i] + large_ * y_infinite_[i]) * classes_.direction[c * classes_.rank + i];
     return sum;
 }
 
@@ -118,9 +120,19 @@ double Exchange::solve(const std::vector<double>& rise, const std::vector<double
     for (std::int64_t pivots = 0; pivots < limit; ++pivots) {
         if (since_factorised_ >= kRefactorise) factorise();
         price();
-        Column entering{-1, false};
+        Column entering{-1, true};
         Cost best{-1e-9, -1e-13 * size};
-        bool by_infinite = false;
+        bool by_infinite = false, enters = false;
+        large_ = 0;
+        const auto consider = [&](const Column& column, double infinite, double finite) {
+            if (infinite > 1e-9 && finite < 0) large_ = std::max(large_, -finite / infinite);
+            if (infinite < best.infinite) {
+                best.infinite = infinite, entering = column, by_infinite = enters = true;
+            } else if (!by_infinite && infinite < 1e-9 && finite < best.finite) {
+                best.finite = finite, entering = column, enters = true;
+            }
+        };
+        consider({-1, true}, -y_infinite_[m_ - 1], -y_finite_[m_ - 1]);
         for (std::int64_t c = classes_.first_is_free; c < classes_.size(); ++c) {
             double along_infinite = 0, along_finite = 0;
             for (std::int64_t i = 0; i < classes_.rank; ++i) {
@@ -134,14 +146,10 @@ double Exchange::solve(const std::vector<double>& rise, const std::vector<double
                 if (own.infinite != 0) continue;
                 const double infinite = (rises ? -along_infinite : along_infinite) - y_infinite_[m_ - 1];
                 const double finite = own.finite - (rises ? along_finite : -along_finite) - y_finite_[m_ - 1];
-                if (infinite < best.infinite) {
-                    best.infinite = infinite, entering = column, by_infinite = true;
-                } else if (!by_infinite && infinite < 1e-9 && finite < best.finite) {
-                    best.finite = finite, entering = column;
-                }
+                consider(column, infinite, finite);
             }
         }
-        if (entering.cls < 0) break;
+        if (!enters) break;
         std::vector<double> u(m_, 0.0);
         for (std::int64_t i = 0; i < m_; ++i)
             for (std::int64_t j = 0; j < m_; ++j) u[i] += inverse_[i * m_ + j] * entry(entering, j);
@@ -169,12 +177,8 @@ double Exchange::solve(const std::vector<double>& rise, const std::vector<double
     movers_.clear();
     double v = 0;
     for (std::int64_t i = 0; i < m_; ++i) {
-        if (x_[i] < 1e-13) continue;
         const Cost own = cost(basis_[i]);
-        if (own.infinite != 0) {
-            movers_.clear();
-            return -kInfinity;
-        }
+        if (x_[i] < 1e-13 || basis_[i].cls < 0 || own.infinite != 0) continue;
         v -= x_[i] * own.finite;
         movers_.push_back({basis_[i].cls, basis_[i].rises, x_[i]});
     }

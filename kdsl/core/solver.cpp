@@ -13,6 +13,8 @@ namespace {
 
 // Below this size a Gram matrix in double precision costs nothing worth saving.
 constexpr std::int64_t kSmall = 500;
+// Up to this size the whole Gram matrix is stored where memory allows.
+constexpr std::int64_t kFull = 2500;
 // A gap above this times the size of the gradient can be reached with a gradient in single precision.
 constexpr double kSingle = 1e-5;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
@@ -46,12 +48,15 @@ public:
 private:
     void stages() {
         const Micro& micro = choose_micro();
-        std::unique_ptr<Stage> stage = full_stage(problem_, micro, pool_, control_, exchange_.get());
-        out_.strategy = "full";
+        const bool full = holds_all();
+        const std::unique_ptr<Stage> stage =
+            full ? full_stage(problem_, micro, pool_, control_, exchange_.get())
+                 : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
+        out_.strategy = full ? "full" : "working_set";
         refresh();
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
-        double eps = std::max(1e-3 * out_.kkt_gap, options_.kkt_tolerance);
+        double eps = first_eps();
         int fruitless = 0;
         while (!satisfied()) {
             if (out_.kkt_gap <= eps) eps = next_eps(eps);
@@ -99,13 +104,26 @@ private:
         control_.check();
     }
 
+    // Whether the whole of Q is stored, in double precision if it comes to that.
+    bool holds_all() const {
+        if (options_.strategy != Strategy::automatic) return options_.strategy == Strategy::full;
+        const double n = double(problem_.size());
+        return n <= double(kFull) && 12 * n * n <= options_.memory;
+    }
+
+    // A little less than what is asked for, to leave room for drift, where one stage can get there.
+    double first_eps() const {
+        const double coarse = 1e-3 * out_.kkt_gap;
+        return options_.kkt_tolerance >= 0.2 * coarse ? 0.8 * options_.kkt_tolerance : coarse;
+    }
+
     bool satisfied() const {
         if (options_.kkt_tolerance >= 0) return out_.kkt_gap <= options_.kkt_tolerance;
         return out_.relative_gap <= options_.tolerance && beyond_ <= options_.tolerance;
     }
 
     double next_eps(double eps) const {
-        if (options_.kkt_tolerance >= 0) return options_.kkt_tolerance;
+        if (options_.kkt_tolerance >= 0) return std::min(0.5 * eps, 0.8 * options_.kkt_tolerance);
         const double excess = std::max(out_.relative_gap, beyond_) / options_.tolerance;
         return std::min(eps, out_.kkt_gap) * std::clamp(0.5 / excess, 0.01, 0.5);
     }

@@ -17,6 +17,7 @@ struct StageResult {
     Direction ray;
     std::int64_t outer = 0;
     double entries = 0;
+    double travel = 0;   // sum of |changes of t|, in which the gradient's drift is counted
 };
 
 class Stage {
@@ -29,5 +30,9 @@ public:
 // The Gram matrix of all coordinates is stored.
 std::unique_ptr<Stage> full_stage(const Problem& problem, const Micro& micro, Pool& pool, Control& control,
                                   Exchange* exchange);
+
+// The blocks of Q of one working set after another are computed and forgotten.
+std::unique_ptr<Stage> working_set_stage(const Problem& problem, const Options& options, const Micro& micro,
+                                         Pool& pool, Control& control, Exchange* exchange);
 
 }  // namespace kdsl

@@ -35,7 +35,8 @@ StepEnd exact_step(const Separable& h, const std::vector<std::int64_t>& coordina
             const double end = speed[i] > 0 ? h.right[p] : h.left[p];
             const double there = t[i] + tau * speed[i];
             const bool reached = (end - t[i]) / speed[i] <= tau ||
-                                 std::abs(end - there) <= kSnap * std::max(std::abs(end), std::abs(t[i]));
+                                 (std::isfinite(end) &&
+                                  std::abs(end - there) <= kSnap * std::max(std::abs(end), std::abs(t[i])));
             t[i] = reached ? end : there;
         }
         if (newton <= room) return StepEnd::taken;

@@ -171,6 +171,7 @@ def _fill(form: EngineForm, v: Floats) -> Floats | None:
     """v with each class brought to its total, coordinate after coordinate moved to its bound."""
     h, classes = form.separable, form.classes
     reached = np.zeros(len(form.target))
+    size = np.abs(form.target).max(initial=0.0)
     tied = range(int(classes.first_is_free), len(classes.begin) - 1)
     rows_of = form.matrix[:, form.source[classes.begin[list(tied)]]] if len(tied) else form.matrix[:, :0]
     totals = classes.totals
@@ -186,7 +187,7 @@ def _fill(form: EngineForm, v: Floats) -> Floats | None:
         v[part] += np.copysign(taken, missing)
         full = (taken == room) & np.isfinite(bound)
         v[part] = np.where(full, bound, v[part])
-        if abs(totals[i] - v[part].sum()) > 1e-9 * (abs(totals[i]) + np.abs(v[part]).sum()):
+        if abs(totals[i] - v[part].sum()) > 1e-9 * (size + np.abs(v[part]).sum()):
             return None
         column = rows_of[:, [i]].toarray().ravel() / form.scale[classes.begin[c]]
         reached += column * totals[i]

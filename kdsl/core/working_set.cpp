@@ -1,0 +1,304 @@
+// The stage for problems whose Gram matrix is too large to store; see stages.hpp.
+//
+// Solves   the Problem to m - M <= eps with memory for the block of Q of one working set.
+// How      Joachims' decomposition (1999) with large working sets and nothing cached: the block of the working set is
+//          computed, dense.hpp solves on it, and the gradient of all active coordinates is updated by rows of Q that are
+//          computed and forgotten. A coordinate that violates with no other, either way, is dropped (shrinking) and
+//          its gradient caught up at the end. Half of a set is kept from the last, its free coordinates first.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "stages.hpp"
+
+namespace kdsl {
+
+namespace {
+
+constexpr double kKeep = 0.5;          // of a working set kept from the last one
+constexpr double kInner = 0.1;         // of the gap is where the inner solver stops
+constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
+constexpr int kShrinkEvery = 4;        // outer iterations
+constexpr std::int64_t kFewClasses = 64;
+
+class WorkingSetStage final : public Stage {
+public:
+    WorkingSetStage(const Problem& problem, const Options& options, const Micro& micro, Pool& pool, Control& control,
+                    Exchange* exchange)
+        : problem_(problem),
+          micro_(micro),
+          pool_(pool),
+          control_(control),
+          exchange_(exchange),
+          n_(problem.size()),
+          rise_(problem.classes.size()),
+          fall_(problem.classes.size()),
+          below_(n_),
+          above_(n_),
+          chosen_(n_, 0),
+          age_(n_, 0),
+          class_of_(n_) {
+        const std::int64_t most = std::int64_t(std::sqrt(options.memory / 16));
+        q_ = options.working_set > 0 ? options.working_set : std::clamp<std::int64_t>(n_ / 8, 512, 2048);
+        q_ = std::max<std::int64_t>(2, std::min({q_, n_, std::max<std::int64_t>(most, 64)}));
+        for (std::int64_t c = 0; c < problem.classes.size(); ++c)
+            std::fill(class_of_.begin() + problem.classes.begin[c], class_of_.begin() + problem.classes.begin[c + 1],
+                      c);
+    }
+
+    StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) override {
+        StageResult out;
+        active_.resize(n_);
+        std::iota(active_.begin(), active_.end(), 0);
+        for (std::int64_t k = 0; k < n_; ++k) refresh_sides(k, t[k]);
+        const std::int64_t before = control_.iterations;
+        std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
+        int since_shrunk = 0, stuck = 0;
+        previous_.clear();
+        for (;; ++out.outer) {
+            control_.check();
+            const double gap = extremes(f);
+            control_.gap = gap;
+            const bool done = !(gap > eps) || stuck > 1;
+            if (done && std::int64_t(active_.size()) == n_) break;
+            if (done) {
+                catch_up(t, f, reference, precision, out);
+                since_shrunk = -2 * kShrinkEvery;
+                stuck = 0;
+                continue;
+            }
+            if (++since_shrunk >= kShrinkEvery) {
+                since_shrunk = 0;
+                shrink(t, f, reference, precision, out);
+            }
+            const Indices set = choose(f);
+            const double inner = std::max(0.5 * eps, kInner * gap);
+            DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, out)
+                                 : precision == Precision::mixed ? descend<double, float>(set, t, f, inner, out)
+                                                                 : descend<double, double>(set, t, f, inner, out);
+            if (result.end == DenseEnd::unbounded && precision == Precision::both_double) {
+                out.unbounded = true;
+                out.ray = std::move(result.ray);
+                return out;
+            }
+            stuck = update(set, t, f, precision, out) ? 0 : stuck + 1;
+            previous_ = set;
+        }
+        out.moved = control_.iterations > before;
+        return out;
+    }
+
+private:
+    void refresh_sides(std::int64_t k, double t) {
+        const Separable::Sides sides = problem_.h.sides(k, t);
+        below_[k] = sides.below;
+        above_[k] = sides.above;
+    }
+
+    // The best riser and faller of each class among the active; m - M; and what a coordinate must pass to be a
+    // candidate (`up_`, `down_`).
+    double extremes(const std::vector<double>& f) {
+        const Classes& classes = problem_.classes;
+        const std::int64_t m = classes.size();
+        std::fill(rise_.begin(), rise_.end(), kInfinity);
+        std::fill(fall_.begin(), fall_.end(), -kInfinity);
+        riser_.assign(m, -1);
+        faller_.assign(m, -1);
+        for (const std::int64_t k : active_) {
+            const std::int64_t c = class_of_[k];
+            const double up = f[k] + above_[k], down = f[k] + below_[k];
+            if (up < rise_[c]) rise_[c] = up, riser_[c] = k;
+            if (down > fall_[c]) fall_[c] = down, faller_[c] = k;
+        }
+        double gap = -kInfinity;
+        up_ = fall_;
+        down_ = rise_;
+        const double v = exchange_ == nullptr ? 0.0 : exchange_->solve(rise_, fall_);
+        for (std::int64_t c = 0; c < m; ++c) {
+            if (classes.is_free(c)) up_[c] = down_[c] = 0.0;
+            gap = std::max(gap, classes.is_free(c) ? std::max(-rise_[c], fall_[c]) : fall_[c] - rise_[c]);
+            if (exchange_ != nullptr && !classes.is_free(c)) {
+                up_[c] = std::max(up_[c], exchange_->multiplier(c) + v);
+                down_[c] = std::min(down_[c], exchange_->multiplier(c) - v);
+            }
+        }
+        return std::max(gap, 2 * v);
+    }
+
+    Indices choose(const std::vector<double>& f) {
+        Indices set;
+        const auto add = [&](std::int64_t k) {
+            if (k >= 0 && !chosen_[k]) chosen_[k] = 1, set.push_back(k);
+        };
+        const Classes& classes = problem_.classes;
+        if (classes.size() <= kFewClasses) {
+            for (std::int64_t c = 0; c < classes.size(); ++c) add(riser_[c]), add(faller_[c]);
+            keep(set);
+            candidates(f, set);
+        } else {
+            whole_classes(set);
+        }
+        for (const std::int64_t k : set) chosen_[k] = 0, ++age_[k];
+        std::sort(set.begin(), set.end());
+        return set;
+    }
+
+    void keep(Indices& set) {
+        const std::int64_t most = std::int64_t(kKeep * double(q_));
+        Indices free, other;
+        for (const std::int64_t k : previous_)
+            if (is_active(k) && !chosen_[k]) (above_[k] == below_[k] ? free : other).push_back(k);
+        const auto younger = [&](std::int64_t a, std::int64_t b) { return age_[a] < age_[b]; };
+        for (Indices* list : {&free, &other}) {
+            std::stable_sort(list->begin(), list->end(), younger);
+            for (const std::int64_t k : *list)
+                if (std::int64_t(set.size()) < most) chosen_[k] = 1, set.push_back(k);
+        }
+    }
+
+    // The worst risers and fallers, as many of each, until the set is full.
+    void candidates(const std::vector<double>& f, Indices& set) {
+        using Scored = std::pair<double, std::int64_t>;
+        std::vector<Scored> risers, fallers;
+        for (const std::int64_t k : active_) {
+            if (chosen_[k]) continue;
+            const std::int64_t c = class_of_[k];
+            const double up = up_[c] - (f[k] + above_[k]), down = f[k] + below_[k] - down_[c];
+            if (up > 0) risers.emplace_back(-up, k);
+            if (down > 0) fallers.emplace_back(-down, k);
+        }
+        const std::int64_t room = q_ - std::int64_t(set.size());
+        for (std::vector<Scored>* list : {&risers, &fallers}) {
+            const std::int64_t some = std::min<std::int64_t>(std::int64_t(list->size()), room / 2);
+            if (some <= 0) continue;
+            if (some < std::int64_t(list->size())) std::nth_element(list->begin(), list->begin() + some, list->end());
+            for (std::int64_t i = 0; i < some; ++i) {
+                const std::int64_t k = (*list)[i].second;
+                if (!chosen_[k]) chosen_[k] = 1, age_[k] = 0, set.push_back(k);
+            }
+        }
+    }
+
+    // With many classes, as with simplex rows: the worst classes, each whole.
+    void whole_classes(Indices& set) {
+        const Classes& classes = problem_.classes;
+        std::vector<std::pair<double, std::int64_t>> order;
+        for (std::int64_t c = 0; c < classes.size(); ++c) {
+            const double gap = classes.is_free(c) ? std::max(-rise_[c], fall_[c]) : up_[c] - down_[c];
+            if (gap > 0) order.emplace_back(-gap, c);
+        }
+        std::sort(order.begin(), order.end());
+        for (const auto& [gap, c] : order) {
+            const std::int64_t size = classes.begin[c + 1] - classes.begin[c];
+            if (!set.empty() && std::int64_t(set.size()) + size > q_) break;
+            for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k)
+                if (!chosen_[k]) chosen_[k] = 1, set.push_back(k);
+        }
+    }
+
+    template <class T, class K>
+    DenseResult descend(const Indices& set, std::vector<double>& t, const std::vector<double>& f, double eps,
+                        StageResult& out) {
+        const std::int64_t size = std::int64_t(set.size()), stride = (size + 31) / 32 * 32;
+        Aligned<K>& gram = room(K());
+        if (size * stride > room_[sizeof(K) == 8]) {
+            gram = aligned<K>(std::size_t(size) * stride);
+            room_[sizeof(K) == 8] = size * stride;
+        }
+        problem_.hessian.block(set, gram.get(), stride, pool_);
+        out.entries += double(size) * double(size);
+        before_.resize(set.size());
+        for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
+        Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, exchange_);
+        return dense.run(t, f, eps, kSteps * size + 1000, control_);
+    }
+    Aligned<float>& room(float) { return single_; }
+    Aligned<double>& room(double) { return double_; }
+
+    // Brings the gradient of the active coordinates to the new t; false if nothing moved.
+    bool update(const Indices& set, const std::vector<double>& t, std::vector<double>& f, Precision precision,
+                StageResult& out) {
+        Indices rows;
+        std::vector<double> change;
+        for (std::size_t i = 0; i < set.size(); ++i) {
+            if (t[set[i]] == before_[i]) continue;
+            rows.push_back(set[i]);
+            change.push_back(t[set[i]] - before_[i]);
+            out.travel += std::abs(change.back());
+            refresh_sides(set[i], t[set[i]]);
+        }
+        if (rows.empty()) return false;
+        problem_.hessian.accumulate(rows, change, active_, precision == Precision::both_double, f.data(), pool_);
+        out.entries += double(rows.size()) * double(active_.size());
+        return true;
+    }
+
+    bool is_active(std::int64_t k) const { return std::binary_search(active_.begin(), active_.end(), k); }
+
+    // f of `cols` moves from the gradient at t = `from` to that at t = `to`.
+    void shift(const std::vector<double>& from, const std::vector<double>& to, const Indices& cols,
+               std::vector<double>& f, Precision precision, StageResult& out) {
+        Indices rows;
+        std::vector<double> change;
+        for (std::int64_t k = 0; k < n_; ++k)
+            if (to[k] != from[k]) rows.push_back(k), change.push_back(to[k] - from[k]);
+        if (rows.empty() || cols.empty()) return;
+        problem_.hessian.accumulate(rows, change, cols, precision == Precision::both_double, f.data(), pool_);
+        out.entries += double(rows.size()) * double(cols.size());
+    }
+
+    void shrink(const std::vector<double>& t, std::vector<double>& f, std::vector<double>& reference,
+                Precision precision, StageResult& out) {
+        Indices staying, leaving;
+        for (const std::int64_t k : active_) {
+            const std::int64_t c = class_of_[k];
+            const bool idle = f[k] + above_[k] > up_[c] && f[k] + below_[k] < down_[c];
+            (idle ? leaving : staying).push_back(k);
+        }
+        if (double(staying.size()) > 0.8 * double(active_.size()) || std::int64_t(staying.size()) < q_) return;
+        if (std::int64_t(active_.size()) == n_)
+            reference = t;
+        else
+            shift(t, reference, leaving, f, precision, out);
+        active_ = std::move(staying);
+    }
+
+    void catch_up(const std::vector<double>& t, std::vector<double>& f, const std::vector<double>& reference,
+                  Precision precision, StageResult& out) {
+        Indices dropped;
+        std::int64_t i = 0;
+        for (std::int64_t k = 0; k < n_; ++k) {
+            if (i < std::int64_t(active_.size()) && active_[i] == k)
+                ++i;
+            else
+                dropped.push_back(k);
+        }
+        shift(reference, t, dropped, f, precision, out);
+        active_.resize(n_);
+        std::iota(active_.begin(), active_.end(), 0);
+    }
+
+    const Problem& problem_;
+    const Micro& micro_;
+    Pool& pool_;
+    Control& control_;
+    Exchange* exchange_;
+    std::int64_t n_, q_;
+    std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
+    std::vector<std::int64_t> riser_, faller_;
+    std::vector<char> chosen_;
+    std::vector<std::int32_t> age_;
+    Indices class_of_, active_, previous_;
+    Aligned<float> single_;
+    Aligned<double> double_;
+    std::int64_t room_[2] = {0, 0};
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> working_set_stage(const Problem& problem, const Options& options, const Micro& micro,
+                                         Pool& pool, Control& control, Exchange* exchange) {
+    return std::make_unique<WorkingSetStage>(problem, options, micro, pool, control, exchange);
+}
+
+}  // namespace kdsl
