@@ -16,6 +16,8 @@ from kdsl.binding.table import Array, Matrix, Table, Texts, empty_values, number
 
 def table_from_array(value: Any, source: str) -> Table:
     """A matrix with one example on each row; a vector is one column. Columns are called `x1`, `x2`, ..."""
+    if isinstance(value, np.ndarray) and value.dtype == np.object_ and value.ndim == 2:
+        return table_from_columns({f"x{p + 1}": value[:, p] for p in range(value.shape[1])}, source)
     array = clean_array(value, source)
     if not sp.issparse(array) and array.dtype.names:
         return table_from_columns({name: array[name] for name in array.dtype.names}, source)
@@ -23,7 +25,7 @@ def table_from_array(value: Any, source: str) -> Table:
         array = array.reshape(-1, 1)
     names = numbered("x", array.shape[1])
     if array.dtype == np.object_:
-        return table_from_columns({name: array[:, p] for p, name in enumerate(names)}, source)
+        return Table(source, (), empty_values(len(array)), {n: array[:, p] for p, n in enumerate(names)}, names)
     return Table(source, names, to_matrix(array), order=names)
 
 
@@ -41,6 +43,13 @@ def table_from_mapping(arrays: Mapping[str, Any], source: str) -> Table:
     """Named arrays of any shape, bound to the data of the same name."""
     cleaned = {name: clean_array(value, f"the array `{name}`") for name, value in arrays.items()}
     return Table(source, (), empty_values(0), arrays=cleaned)
+
+
+def is_columns(data: Mapping[str, Any]) -> bool:
+    """Vectors of one length: what a table is made of."""
+    if any(sp.issparse(v) or np.ndim(v) != 1 for v in data.values()):
+        return False
+    return len({len(v) for v in data.values()}) == 1
 
 
 def read_npy(content: bytes, source: str) -> Table:
@@ -114,14 +123,21 @@ def clean_array(value: Any, source: str) -> Any:
 
 def from_objects(array: Array, source: str) -> Array:
     """An array of Python objects is taken when it holds numbers only, or words (and None or NaN)."""
-    flat = array.ravel()
+    flat = [None if is_missing(v) else v for v in array.ravel()]
     if not any(isinstance(v, str) for v in flat):
         if all(v is None or isinstance(v, (int, float, np.number, np.bool_)) for v in flat):
             numbers = [np.nan if v is None else float(v) for v in flat]
             return np.array(numbers, dtype=np.float64).reshape(array.shape)
         raise wrong_type(source, array.dtype)
-    words = [None if v is None or v == "" or v != v else str(v) for v in flat]
+    words = [None if v is None or v == "" else str(v) for v in flat]
     return np.array(words, dtype=object).reshape(array.shape)
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and the marks of pandas for a missing value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def wrong_type(source: str, dtype: Any) -> Exception:

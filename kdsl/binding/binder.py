@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kdsl.binding.arrays import clean_array
+from kdsl.binding.arrays import is_columns
 from kdsl.binding.bound import Bound, LabelMap, LabelSet, hash_data
 from kdsl.binding.distances import to_dense
-from kdsl.binding.faults import cite, count, fault, join, warning
+from kdsl.binding.faults import cite, count, fault, join, nearest, warning
 from kdsl.binding.feature_checks import feature_warnings
+from kdsl.binding.frames import table_from_data
 from kdsl.binding.points import FeatureMap, Points, Scaling, check_finite, fit_scaling
 from kdsl.binding.precomputed import training_points
 from kdsl.binding.raw import Raw, cite_array, no_scaling, raw_values
@@ -88,8 +89,11 @@ def as_table(model: Model, value: Any) -> Table:
     if isinstance(value, Mapping):
         names = {d.name.casefold() for d in model.data}
         if all(key.casefold() in names for key in value):
-            cleaned = {key: clean_array(v, f"the array `{key}`") for key, v in value.items()}
-            return Table("the data", (), np.empty((0, 0)), arrays=cleaned)
+            return table_from_data(value)
+        if not is_columns(value):
+            stranger = next(key for key in value if key.casefold() not in names)
+            message = f"the model `{model.name}` has no datum `{stranger}` to bind"
+            raise fault("K524", message, help=nearest(stranger, [d.name for d in model.data]))
     return read_table(value)
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import csv
 import re
-import warnings
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from kdsl.binding.faults import count, fault
+from kdsl.binding.faults import count, fault, warning
 from kdsl.binding.table import Floats, Table, Texts, empty_values, numbered
 
 MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "NAN", "NULL", "null", "?", "."))
 COMMA_NUMBER = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 SAMPLE = 200
+SAMPLE_CHARACTERS = 200_000
+UNNAMED = "\0"
 
 
 class Layout(NamedTuple):
@@ -34,20 +38,77 @@ class Row(NamedTuple):
 
 def read_delimited(text: str, source: str, header: bool | None = None) -> Table:
     """Solves: text -> Table. Cells that say nothing (`NA`, `?`, empty) are missing; a column with one word is text."""
-    layout = find_layout(text, header)
-    names = read_header(text, layout, source) if layout.header else None
+    layout, names = read_head(text, source, header)
+    return drop_unnamed(read_body(text, layout, names, source, 0))
+
+
+def read_head(text: str, source: str, header: bool | None) -> tuple[Layout, tuple[str, ...] | None]:
+    """The layout of a text from its first lines, and the names that its header gives."""
+    layout = find_layout(head_of(text), header)
+    return layout, read_header(text, layout, source) if layout.header else None
+
+
+def read_body(text: str, layout: Layout, names: tuple[str, ...] | None, source: str, before: int) -> Table:
+    """The rows of a text (of which `before` lines were read earlier), at the speed of C where they are all numbers."""
     fast = read_numbers(text, layout)
     if fast is not None and (names is None or len(names) == fast[0].shape[1]):
         values, lines = fast
         order = names or numbered("V", values.shape[1])
-        return Table(source, order, values, order=order, lines=lines)
-    rows = cut(text, layout.delimiter)
+        return Table(source, order, values, order=order, lines=lines + before)
+    try:
+        rows = [Row(row.line + before, row.cells) for row in cut(text, layout.delimiter)]
+    except csv.Error:
+        raise endless_cell(text, layout.delimiter, source, before) from None
     body = rows[1:] if layout.header else rows
     if not body:
         raise fault("K506", f"`{source}` has a header and no rows", help="check how it was written")
     order = names or numbered("V", len(body[0].cells))
     check_rectangle(body, len(order), layout, source)
     return from_cells(order, body, layout.decimal, source)
+
+
+def endless_cell(text: str, delimiter: str, source: str, before: int) -> Exception:
+    """A cell beyond the limit of the csv module; where its quote was opened is found by reading up to it."""
+    reader = csv.reader((line + "\n" for line in text.split("\n")), delimiter=delimiter, skipinitialspace=True)
+    line = 0
+    with suppress(csv.Error):
+        for _ in reader:
+            line = reader.line_num
+    return fault(
+        "K510",
+        f"`{source}`, line {line + 1 + before}: a cell is longer than {csv.field_size_limit():,} characters",
+        "most often a quote is opened there and never closed",
+        'close the quote, or double it inside a cell ("")',
+    )
+
+
+def drop_unnamed(table: Table) -> Table:
+    """Leaves out a first column without a name (row names, as R and pandas write them) and empty nameless columns."""
+    unnamed = [name for name in table.order if name.startswith(UNNAMED)]
+    if not unnamed:
+        return table
+    gone = [n for n in unnamed if n == f"{UNNAMED}1" or (n in table.names and np.isnan(table.column(n)).all())]
+    places = {name: int(name.removeprefix(UNNAMED)) for name in unnamed}
+    renamed = {name: f"V{place}" for name, place in places.items() if name not in gone}
+    kept = [p for p, name in enumerate(table.names) if name not in gone]
+    note = warning(
+        "K546",
+        f"`{table.source}`: column {listing_of([places[n] for n in gone])} has no name and is left out",
+        "a first column without a name holds row names; a later one is empty",
+        "give it a name in the first line to use it",
+    )
+    return replace(
+        table,
+        names=tuple(renamed.get(table.names[p], table.names[p]) for p in kept),
+        values=table.values[:, kept],
+        text={renamed.get(n, n): column for n, column in table.text.items() if n not in gone},
+        order=tuple(renamed.get(n, n) for n in table.order if n not in gone),
+        notes=(note,) if gone else (),
+    )
+
+
+def listing_of(places: Sequence[int]) -> str:
+    return " and ".join(str(place) for place in places)
 
 
 def from_cells(order: tuple[str, ...], body: Sequence[Row], decimal: str, source: str) -> Table:
@@ -70,9 +131,10 @@ def to_numbers(cells: Sequence[str], decimal: str) -> Floats | None:
     if decimal == ",":
         cells = [c.replace(",", ".") for c in cells]
     try:
-        return np.array([np.nan if c in MISSING else float(c) for c in cells], dtype=np.float64)
+        column = np.array([np.nan if c in MISSING else float(c) for c in cells], dtype=np.float64)
     except ValueError:
         return None
+    return None if any("_" in c for c in cells) else column
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
@@ -80,7 +142,16 @@ def is_number(cell: str, decimal: str = ".") -> bool:
         float(cell.replace(",", ".") if decimal == "," else cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell
+
+
+def head_of(text: str) -> str:
+    """The first lines: SAMPLE of them, fewer where they are long."""
+    end, lines = 0, 0
+    while lines < SAMPLE and end != -1 and (lines < 3 or end < SAMPLE_CHARACTERS):
+        end = text.find("\n", end + 1)
+        lines += 1
+    return text if end == -1 else text[:end]
 
 
 def cut(text: str, delimiter: str, limit: int | None = None) -> list[Row]:
@@ -119,7 +190,10 @@ def find_delimiter(text: str) -> str:
     """
     best, agreement = ",", 0
     for delimiter in ("\t", ";", ",", "|", ""):
-        widths = Counter(len(row.cells) for row in cut(text, delimiter, SAMPLE))
+        try:
+            widths = Counter(len(row.cells) for row in cut(text, delimiter, SAMPLE))
+        except csv.Error:
+            continue
         width, lines = widths.most_common(1)[0]
         if width > 1 and len(widths) == 1:
             return delimiter
@@ -147,7 +221,7 @@ def has_header(sample: Sequence[Sequence[str]], decimal: str) -> bool:
 
 def read_header(text: str, layout: Layout, source: str) -> tuple[str, ...]:
     first = cut(text, layout.delimiter, 1)[0]
-    names = tuple(cell or f"V{p + 1}" for p, cell in enumerate(first.cells))
+    names = tuple(cell or f"{UNNAMED}{p + 1}" for p, cell in enumerate(first.cells))
     refuse_duplicates(names, source)
     return names
 
@@ -175,8 +249,8 @@ def read_numbers(text: str, layout: Layout) -> tuple[Floats, np.ndarray[tuple[in
         return None
     body = lines[kept[0] :] if kept[-1] - kept[0] + 1 == len(kept) else [lines[number] for number in kept]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with catch_warnings():
+            simplefilter("error")
             values = np.loadtxt(body[: len(kept)], delimiter=layout.delimiter or None, comments=None, ndmin=2)
     except (ValueError, UserWarning):
         return None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import io
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kdsl.binding.arrays import wrong_type
+from kdsl.binding.arrays import clean_array, wrong_type
 from kdsl.binding.delimited import refuse_duplicates
-from kdsl.binding.faults import fault
+from kdsl.binding.distances import to_dense
+from kdsl.binding.faults import count, fault
 from kdsl.binding.table import Floats, Table, Texts, empty_values
 
 
@@ -36,6 +39,43 @@ def table_from_frame(frame: Any, source: str) -> Table:
     rows = len(native)
     values = np.column_stack(list(numeric.values())) if numeric else empty_values(rows)
     return Table(source, tuple(numeric), values, text, tuple(str(name) for name in native.columns))
+
+
+def table_from_data(data: Mapping[str, Any], source: str = "the data") -> Table:
+    """Arrays by the datum they are; the columns of a frame are called `x.age` after their datum, so that names stay."""
+    arrays: dict[str, Any] = {}
+    parts: list[Table] = []
+    for key, value in data.items():
+        if is_frame(value):
+            parts.append(prefixed(table_from_frame(value, f"the frame `{key}`"), f"{key}."))
+        else:
+            arrays[key] = clean_array(value, f"the array `{key}`")
+    if not parts:
+        return Table(source, (), empty_values(0), arrays=arrays)
+    if len({part.rows for part in parts}) > 1:
+        raise fault(
+            "K522",
+            f"{parts[0].source} has {count(parts[0].rows, 'row')} where {parts[1].source} has {parts[1].rows:,}",
+            "frames given together are columns of one table",
+            "give frames of different index sets by index: `{'i': ..., 'j': ...}`",
+        )
+    return Table(
+        parts[0].source,
+        tuple(name for part in parts for name in part.names),
+        np.column_stack([to_dense(part.values) for part in parts]),
+        {name: column for part in parts for name, column in part.text.items()},
+        tuple(name for part in parts for name in part.order),
+        arrays=arrays,
+    )
+
+
+def prefixed(table: Table, prefix: str) -> Table:
+    return replace(
+        table,
+        names=tuple(prefix + name for name in table.names),
+        text={prefix + name: column for name, column in table.text.items()},
+        order=tuple(prefix + name for name in table.order),
+    )
 
 
 def read_parquet(content: bytes, source: str) -> Table:
@@ -83,3 +123,8 @@ def missing_extra(package: str, source: str) -> Exception:
         "it is optional, so that kdsl stays small",
         "pip install 'kdsl[frames]'",
     )
+
+
+def is_frame(value: Any) -> bool:
+    """A pandas or polars frame, an Arrow table, or anything else with named columns."""
+    return any(hasattr(value, word) for word in ("columns", "column_names", "__dataframe__"))

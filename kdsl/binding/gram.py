@@ -1,4 +1,4 @@
-"""KernelGram: the Gram oracle of a kernel on one list of points, computed in blocks within a memory budget."""
+"""Gram oracles: of a kernel on one list of points, computed in blocks within a budget; of a matrix; of K + s I."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.solving.native_kernel import NativeKernel
+from kdsl.solving.normal_form import GramOracle
 
 KEPT_SHARE = 4  # the whole matrix is kept when it fits in this part of the memory allowed
 
@@ -57,6 +58,49 @@ class KernelGram:
 
     def native(self) -> NativeKernel | None:
         return self.kernel.native(self.points)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGram:
+    """A symmetric matrix that is simply there."""
+
+    matrix: Floats
+
+    @property
+    def size(self) -> int:
+        return len(self.matrix)
+
+    def diagonal(self) -> Floats:
+        return np.diagonal(self.matrix).copy()
+
+    def rows(self, indices: Ints) -> Floats:
+        return self.matrix[indices]
+
+    def matvec(self, vector: Floats) -> Floats:
+        return self.matrix @ vector
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedGram:
+    """K + shift I."""
+
+    inner: GramOracle
+    shift: float
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def diagonal(self) -> Floats:
+        return self.inner.diagonal() + self.shift
+
+    def rows(self, indices: Ints) -> Floats:
+        result = np.array(self.inner.rows(indices))
+        result[np.arange(len(indices)), indices] += self.shift
+        return result
+
+    def matvec(self, vector: Floats) -> Floats:
+        return self.inner.matvec(vector) + self.shift * vector
 
 
 def gram_oracle(kernel: Kernel, inputs: Sequence[Matrix], memory: int = DEFAULT_MEMORY) -> KernelGram:

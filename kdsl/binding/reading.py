@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.binding.arrays import read_npy, read_npz, table_from_array, table_from_columns, table_from_mapping
+from kdsl.binding.arrays import is_columns, read_npy, read_npz, table_from_array, table_from_columns, table_from_mapping
 from kdsl.binding.attribute_relation import read_attribute_relation
 from kdsl.binding.delimited import read_delimited
 from kdsl.binding.faults import fault
-from kdsl.binding.frames import read_arrow, read_parquet, table_from_frame
+from kdsl.binding.frames import is_frame, read_arrow, read_parquet, table_from_frame
 from kdsl.binding.opening import decode, kind_of, read_bytes
 from kdsl.binding.svmlight import read_svmlight
 from kdsl.binding.table import Table
@@ -39,8 +39,7 @@ def read_table(data: Any, *, header: bool | None = None, base: int | None = None
     if isinstance(data, np.ndarray) or sp.issparse(data):
         return table_from_array(data, source or "the array")
     if isinstance(data, Mapping):
-        vectors = all(not sp.issparse(v) and np.ndim(v) == 1 for v in data.values())
-        if vectors and len({len(v) for v in data.values()}) == 1:
+        if is_columns(data):
             return table_from_columns(data, source or "the data")
         return table_from_mapping(data, source or "the data")
     if isinstance(data, (list, tuple)):
@@ -93,7 +92,7 @@ def check_kind(content: bytes, path: str, expected: str) -> None:
 
 def frame_or_fault(data: Any, source: str) -> Table:
     kind = type(data).__name__
-    if not hasattr(data, "columns") and not hasattr(data, "__dataframe__") and not hasattr(data, "column_names"):
+    if not is_frame(data):
         raise fault(
             "K503",
             f"{source}: no reader for a Python object of type {kind}",

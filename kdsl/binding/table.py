@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,6 +47,15 @@ class Table:
     def where(self, row: int) -> str:
         """How a message names a row: its line in a text file, its number from 1 elsewhere."""
         return place(self.lines, row)
+
+    def take(self, rows: Ints) -> Table:
+        """The rows at these places, in this order."""
+        return replace(
+            self,
+            values=self.values[rows],
+            text={name: column[rows] for name, column in self.text.items()},
+            lines=None if self.lines is None else self.lines[rows],
+        )
 
     def column(self, name: str) -> Floats | Texts:
         """One column, numeric or text, as a dense array."""

@@ -64,7 +64,9 @@ PAIRS = model(
     [X, SIGNS, datum("group", "set", labels=GROUPS), datum("lo", "input", sets=(M,)), datum("hi", "input", sets=(M,))],
     [index("i", L), index("j", M), index("g", GROUPS)],
 )
-LASSO = model([datum("x", sets=(L, IndexSet("d", False))), RESPONSE], [index("i", L), index("j", IndexSet("d", False))], ())
+LASSO = model(
+    [datum("x", sets=(L, IndexSet("d", False))), RESPONSE], [index("i", L), index("j", IndexSet("d", False))], ()
+)
 
 
 def parameter(name, interval, default=None):

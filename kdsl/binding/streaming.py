@@ -1,0 +1,103 @@
+"""read_blocks: a table of any length as a sequence of Tables of bounded size, in the order of the rows."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+
+from kdsl.binding.delimited import Layout, drop_unnamed, read_body, read_head
+from kdsl.binding.faults import fault
+from kdsl.binding.opening import kind_of, missing_file
+from kdsl.binding.reading import DELIMITED, read_table
+from kdsl.binding.table import Table
+
+
+def read_blocks(path: str, rows: int = 10_000, header: bool | None = None) -> Iterator[Table]:
+    """Tables of at most `rows` rows. Delimited text is never held whole; other formats are read and then cut."""
+    stem = path[:-3] if path.lower().endswith(".gz") else path
+    if path != "-" and os.path.splitext(stem)[1].lower() not in DELIMITED:
+        yield from slices(read_table(path, header=header), rows)
+        return
+    with open_lines(path) as stream:
+        yield from text_blocks(stream, path, rows, header)
+
+
+def slices(table: Table, rows: int) -> Iterator[Table]:
+    for start in range(0, table.rows, rows):
+        yield table.take(np.arange(start, min(table.rows, start + rows)))
+
+
+def open_lines(path: str) -> IO[str]:
+    """The file as lines of UTF-8, with gz undone on the way."""
+    if path == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline=None)
+    try:
+        raw = io.BufferedReader(io.FileIO(path))
+    except FileNotFoundError:
+        raise missing_file(path) from None
+    except OSError as error:
+        raise fault("K502", f"cannot read `{path}`", error.strerror or str(error), "check its permissions") from None
+    first = raw.peek(8)
+    if kind_of(first):
+        raw.close()
+        read_table(path)
+    packed = gzip.GzipFile(fileobj=raw) if first[:2] == b"\x1f\x8b" else raw
+    return io.TextIOWrapper(packed, encoding="utf-8-sig", newline=None)
+
+
+def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None) -> Iterator[Table]:
+    layout: Layout | None = None
+    names: tuple[str, ...] | None = None
+    before = 0
+    while True:
+        text, lines = next_lines(stream, path, rows)
+        if not text.strip():
+            if layout is None:
+                raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
+            if not text:
+                return
+            before += lines
+            continue
+        if layout is None:
+            layout, names = read_head(text, path, header)
+            yield drop_unnamed(read_body(text, layout, names, path, before))
+            layout = layout._replace(header=False)
+        else:
+            yield drop_unnamed(read_body(text, layout, names, path, before))
+        before += lines
+
+
+def next_lines(stream: IO[str], path: str, rows: int) -> tuple[str, int]:
+    """The next `rows` lines, and more while a quoted cell is open."""
+    kept: list[str] = []
+    quotes = 0
+    try:
+        for line in stream:
+            kept.append(line)
+            quotes += line.count('"')
+            if len(kept) >= rows and quotes % 2 == 0:
+                break
+    except EOFError:
+        raise fault(
+            "K505",
+            f"`{path}` is cut short: the gz stream ends before its end mark",
+            "rows are missing, and nothing says how many",
+            "copy or download the file again",
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise fault("K505", f"`{path}` is a damaged gz file", str(error), "copy or download the file again") from None
+    except UnicodeDecodeError as error:
+        raise fault(
+            "K504",
+            f"`{path}` is not UTF-8 text: it holds the byte 0x{error.object[error.start]:02x}",
+            "guessing an encoding can change names and labels silently",
+            "save it as UTF-8 (`iconv -f latin1 -t utf-8`)",
+        ) from None
+    return "".join(kept), len(kept)
