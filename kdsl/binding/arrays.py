@@ -18,9 +18,9 @@ def table_from_array(value: Any, source: str) -> Table:
     """A matrix with one example on each row; a vector is one column. Columns are called `x1`, `x2`, ..."""
     if isinstance(value, np.ndarray) and value.dtype == np.object_ and value.ndim == 2:
         return table_from_columns({f"x{p + 1}": value[:, p] for p in range(value.shape[1])}, source)
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return table_from_columns({name: value[name] for name in value.dtype.names}, source)
     array = clean_array(value, source)
-    if not sp.issparse(array) and array.dtype.names:
-        return table_from_columns({name: array[name] for name in array.dtype.names}, source)
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     names = numbered("x", array.shape[1])
@@ -92,7 +92,7 @@ def unreadable(source: str, error: Exception) -> Exception:
 
 
 def clean_array(value: Any, source: str) -> Any:
-    """A float64 or text (object) array of one or two dimensions, a structured one, or a csr_array of float64."""
+    """A float64 or text (object) array of at most two dimensions, or a csr_array of float64."""
     if sp.issparse(value):
         matrix = sp.csr_array(value)
         if matrix.dtype.kind not in "fiub":
@@ -108,8 +108,6 @@ def clean_array(value: Any, source: str) -> Any:
             "a table has rows and columns",
             "reshape it to one row for each example: `X.reshape(len(X), -1)`",
         )
-    if array.dtype.names:
-        return array
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     if array.dtype.kind == "O":

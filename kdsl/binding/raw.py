@@ -43,9 +43,10 @@ def raw_values(source: Source, sources: Mapping[str, Source]) -> Raw:
 
 def raw_array(source: FromArray) -> Raw:
     datum, array = source.datum, source.array
-    if datum.kind != "input" and len(datum.sets) != 2:
-        if array.ndim == 2 and array.shape[1] == 1:
-            array = array.toarray().ravel() if sp.issparse(array) else array.ravel()
+    if not source.features:
+        array = to_dense(array) if sp.issparse(array) else array
+        if len(datum.sets) == 1 and array.ndim == 2 and array.shape[1] == 1:
+            array = array.ravel()
         if array.ndim != len(datum.sets):
             raise fault(
                 "K515",

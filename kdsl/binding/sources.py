@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-
 from kdsl.binding.faults import cite, fault, join, listing, nearest
 from kdsl.binding.table import Table
 from kdsl.language.diagnostics import KdslError
@@ -37,7 +34,7 @@ class FromArray(NamedTuple):
     datum: Datum
     array: Any
     source: str
-    default_names: str = "x"
+    features: bool = False
 
 
 class FromFeatures(NamedTuple):
@@ -246,7 +243,7 @@ def feature_source(
     said = request.features.get(datum.name) or request.features.get("")
     array = find_array(request.bindings.get(datum.name, datum.name), arrays)
     if array is not None:
-        return FromArray(datum, *array)
+        return FromArray(datum, *array, features=True)
     table = placed.get(datum.sets[0].size)
     if table is None or not table.order:
         raise unbound(datum, None, arrays, False)
@@ -307,7 +304,3 @@ def chosen_features(
     else:
         expanded = tuple(c for c in columns if prefix + c in table.text) if onehot else ()
     return FromFeatures(datum, table, prefix, tuple(columns), expanded)
-
-
-def array_rows(array: Any) -> int:
-    return int(array.shape[0]) if sp.issparse(array) or np.ndim(array) else 1
