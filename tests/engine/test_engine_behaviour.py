@@ -1,0 +1,411 @@
+"""The engine at the edges: extreme parameters, determinism, instruction sets, threads, forks, limits, bad kernels."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from engine_problems import (
+    KernelGram,
+    MatrixGram,
+    by_general_qp,
+    kernel_matrix,
+    make_rows,
+    no_rows,
+    pieces,
+    signed_atoms,
+    svc,
+    value,
+    violation,
+)
+
+from kdsl import _core
+from kdsl.solving.backends import engine, reference
+from kdsl.solving.native_kernel import NativeKernel
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
+
+ISAS = ("portable", "avx2", "avx512")
+
+
+def two_clouds(n, d=3, seed=0, apart=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + y[:, None] * apart / (2 * np.sqrt(d)), y
+
+
+class PointsGram:
+    """Only the kernel, for the core: no matrix is formed."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    @property
+    def size(self):
+        return self.kernel.points.shape[0]
+
+    def native(self):
+        return self.kernel
+
+
+def kkt_gap(problem, t):
+    """m - M of a C-SVC, from a dense Hessian in float64."""
+    block, h = problem.blocks[0], problem.separable
+    y = problem.rows.matrix.toarray()[0]
+    K = kernel_matrix(block.gram.kernel, block.gram.kernel.points, block.gram.kernel.points)
+    F = (K @ (y * t)) + h.slope * y
+    up = np.where(y > 0, t < h.upper, t > 0)
+    down = np.where(y > 0, t > 0, t < h.upper)
+    return F[down].max() - F[up].min()
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("gamma", [1e-6, 1.0, 1e6])
+def test_C_and_gamma_over_twelve_decades(C, gamma):
+    X, y = two_clouds(60)
+    problem = svc(KernelGram(NativeKernel("gaussian", X, gamma)), y, C)
+    got = engine.solve(problem, tol=1e-9, time_limit=20)
+    assert got.status == "solved", got
+    assert violation(problem, got.theta) < 1e-9
+    expected, accurate = by_general_qp(problem)
+    assert value(problem, got.theta) <= expected + 1e-8 * max(1.0, abs(expected))
+    if accurate and C * gamma < 1e5:
+        assert abs(value(problem, got.theta) - expected) <= 1e-7 * max(1.0, abs(expected))
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e8])
+@pytest.mark.parametrize("kind", ["linear", "gaussian"])
+def test_features_of_any_scale(kind, size):
+    X, y = two_clouds(80)
+    expected = engine.solve(svc(KernelGram(NativeKernel(kind, X, 0.5)), y, 1.0), tol=1e-10)
+    gamma = 0.5 if kind == "linear" else 0.5 / size**2
+    C = 1.0 / size**2 if kind == "linear" else 1.0
+    problem = svc(KernelGram(NativeKernel(kind, X * size, gamma)), y, C)
+    got = engine.solve(problem, kkt_tol=1e-9)  # m - M is in the units of y, whatever those of the features
+    assert got.status == "solved"
+    ratio = size**2 if kind == "linear" else 1.0
+    assert np.isclose(value(problem, got.theta) * ratio, expected.facts["value"], rtol=1e-8)
+
+
+def test_two_points():
+    problem = svc(KernelGram(NativeKernel("linear", np.array([[1.0], [-1.0]]))), np.array([1.0, -1.0]), 10.0)
+    got = engine.solve(problem, tol=1e-12)
+    np.testing.assert_allclose(got.theta, [0.5, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("labels", ["both", "one"])
+def test_all_points_equal(labels):
+    y = np.where(np.arange(20) % 2, 1.0, -1.0) if labels == "both" else np.ones(20)
+    problem = svc(KernelGram(NativeKernel("gaussian", np.ones((20, 2)), 1.0)), y, 2.0)
+    got = engine.solve(problem, tol=1e-10)
+    assert got.status == "solved"
+    expected = -40.0 if labels == "both" else 0.0  # every alpha at C, or none since y'alpha = 0
+    assert np.isclose(value(problem, got.theta), expected)
+
+
+def test_labels_one_in_a_hundred():
+    X, y = two_clouds(404)
+    y = np.where(np.arange(404) % 101 == 0, 1.0, -1.0)
+    problem = svc(KernelGram(NativeKernel("gaussian", X, 0.5)), y, 10.0)
+    got = engine.solve(problem, tol=1e-9)
+    assert got.status == "solved"
+    assert abs(value(problem, got.theta) - by_general_qp(problem)[0]) < 1e-6
+
+
+def simplex_rows(classes, n, C):
+    """A multiclass dual: alpha_ik >= 0, sum_k alpha_ik <= C, and one Hilbert variable for each class."""
+    X, _ = two_clouds(n)
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, classes, n)
+    pairs = [(i, k) for i in range(n) for k in range(classes) if k != label[i]]
+    gram = KernelGram(NativeKernel("gaussian", X, 0.5))
+    blocks = []
+    for c in range(classes):
+        S = sp.lil_array((n, len(pairs)))
+        for column, (i, k) in enumerate(pairs):
+            S[i, column] = float(label[i] == c) - float(k == c)
+        blocks.append(HilbertBlock(f"w[{c}]", gram, sp.csc_array(S)))
+    A = np.array([[float(i == row) for i, _ in pairs] for row in range(n)])
+    m = len(pairs)
+    h = Separable.single(np.zeros(m), np.full(m, np.inf), np.zeros(m), -np.ones(m))
+    return NormalForm(tuple(blocks), h, make_rows(A, np.full(n, C), np.zeros(n, bool)))
+
+
+def test_simplex_rows_of_the_multiclass_dual():
+    problem = simplex_rows(3, 30, 1.0)
+    for strategy in ("full", "working_set"):
+        got = engine.solve(problem, tol=1e-10, strategy=strategy, working_set=24)
+        assert got.status == "solved"
+        assert violation(problem, got.theta) < 1e-11
+        assert abs(value(problem, got.theta) - by_general_qp(problem)[0]) < 1e-7
+
+
+def test_a_bias_for_each_group_and_an_average_bound():
+    X, y = two_clouds(80)
+    group = np.arange(80) % 4
+    base = svc(KernelGram(NativeKernel("gaussian", X, 0.5)), y, 1.0)
+    A = np.array([y * (group == g) for g in range(4)] + [np.where(group < 2, 1.0, 0.3)])
+    problem = NormalForm(base.blocks, base.separable, make_rows(A, [0, 0, 0, 0, 20.0], [True] * 4 + [False]))
+    got = engine.solve(problem, tol=1e-10)
+    assert got.status == "solved"
+    assert violation(problem, got.theta) < 1e-11
+    assert abs(value(problem, got.theta) - by_general_qp(problem)[0]) < 1e-7
+
+
+def test_rows_that_cannot_be_met_are_infeasible():
+    X, y = two_clouds(10)
+    base = svc(KernelGram(NativeKernel("linear", X)), y, 1.0)
+    for rows in (make_rows(np.ones(10), 11.0), make_rows([y, np.ones(10), y], [0.0, 5.0, 1.0])):
+        assert engine.solve(NormalForm(base.blocks, base.separable, rows)).status == "infeasible"
+        assert reference.solve(NormalForm(base.blocks, base.separable, rows)).status == "infeasible"
+
+
+def test_a_ray_is_reported_with_its_direction():
+    """Two equal points with opposite labels and no upper bound: the dual of a hard margin that cannot be."""
+    gram = KernelGram(NativeKernel("gaussian", np.zeros((2, 1)), 1.0))
+    problem = svc(gram, np.array([1.0, -1.0]), np.inf)
+    for got in (engine.solve(problem), reference.solve(problem)):
+        assert got.status == "unbounded"
+        assert got.ray is not None
+        assert problem.rows.matrix @ got.ray == 0
+        assert (got.ray >= 0).all() and problem.separable.slope @ got.ray < 0
+
+
+@pytest.mark.parametrize("kind", ["linear", "polynomial", "gaussian", "laplacian", "sigmoid"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("isa", ISAS)
+def test_kernel_blocks(kind, sparse, isa, monkeypatch):
+    monkeypatch.setenv("KDSL_ISA", isa)
+    rng = np.random.default_rng(1)
+    X, Z = rng.normal(size=(301, 13)), rng.normal(size=(77, 13))
+    if sparse:
+        X, Z = X * (rng.random(X.shape) < 0.3), Z * (rng.random(Z.shape) < 0.3)
+    kernel = NativeKernel(kind, X, gamma=0.3, offset=0.7, degree=3)
+    coefficient = rng.normal(size=301)
+    expected = coefficient @ kernel_matrix(kernel, X, Z)
+    # centring is for one set of points; here both must be looked at as they are
+    rows, cols = (engine.core_points(NativeKernel("linear", sp.csr_array(P) if sparse else P)) for P in (X, Z))
+    for single, accuracy in ((False, 1e-13), (True, 1e-5)):
+        got = _core.kernel_product(kind, 0.3, 0.7, 3, rows, coefficient, cols, 2, single)
+        np.testing.assert_allclose(got, expected, atol=accuracy * np.abs(expected).max(), rtol=0)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("strategy", ["full", "working_set"])
+def test_every_instruction_set_meets_the_tolerance(isa, strategy, monkeypatch):
+    monkeypatch.setenv("KDSL_ISA", isa)
+    X, y = two_clouds(1200)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 10.0)
+    got = engine.solve(problem, kkt_tol=1e-5, strategy=strategy, working_set=256)
+    assert got.status == "solved" and got.facts["isa"] == isa
+    assert kkt_gap(problem, got.theta) <= 1e-5 * (1 + 1e-6)
+
+
+def test_an_unknown_instruction_set_is_refused(monkeypatch):
+    monkeypatch.setenv("KDSL_ISA", "mmx")
+    with pytest.raises(RuntimeError, match="KDSL_ISA=mmx"):
+        _core.isa()
+
+
+@pytest.mark.parametrize("strategy", ["full", "working_set"])
+def test_same_input_same_bits(strategy):
+    X, y = two_clouds(1500)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 10.0)
+    first, second = (engine.solve(problem, tol=1e-7, threads=2, strategy=strategy).theta for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_a_warm_start_costs_less():
+    X, y = two_clouds(1500)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 1.0)
+    cold = engine.solve(problem, tol=1e-8)
+    warm = engine.solve(problem, start=cold.theta, tol=1e-8)
+    assert warm.iterations < 0.1 * cold.iterations
+    half = engine.solve(problem, start=3 * cold.theta, tol=1e-8)  # not feasible: brought back
+    assert half.status == "solved" and violation(problem, half.theta) < 1e-10
+
+
+def test_two_solves_at_once():
+    X, y = two_clouds(1500)
+    problems = [svc(PointsGram(NativeKernel("gaussian", X, g)), y, 5.0) for g in (0.1, 0.2, 0.4, 0.8)]
+    alone = [engine.solve(p, tol=1e-7, threads=2).theta for p in problems]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda p: engine.solve(p, tol=1e-7, threads=2).theta, problems))
+    for a, b in zip(alone, together, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def _solve_in_child(queue, problem):
+    queue.put(engine.solve(problem, tol=1e-7, threads=2).theta)
+
+
+def test_a_forked_child_can_solve():
+    X, y = two_clouds(1500)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 5.0)
+    here = engine.solve(problem, tol=1e-7, threads=2).theta
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_solve_in_child, args=(queue, problem))
+    child.start()
+    there = queue.get(timeout=30)
+    child.join(timeout=30)
+    assert child.exitcode == 0
+    assert here.tobytes() == there.tobytes()
+
+
+LONG = """
+import sys, time
+sys.path.insert(0, {here!r})
+from test_engine_behaviour import PointsGram, two_clouds
+from engine_problems import svc
+from kdsl.solving.backends import engine
+from kdsl.solving.native_kernel import NativeKernel
+X, y = two_clouds(6000, d=8, apart=0.1)
+problem = svc(PointsGram(NativeKernel("gaussian", X, 0.5)), y, 1e6)
+print("ready", flush=True)
+try:
+    engine.solve(problem, kkt_tol=1e-12)
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+
+def test_ctrl_c_within_a_fifth_of_a_second():
+    script = LONG.format(here=os.path.dirname(__file__))
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline().strip() == "ready"
+        time.sleep(1.0)
+        assert child.poll() is None
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        answer = child.stdout.readline()
+        assert float(answer) - sent < 0.2
+    finally:
+        child.kill()
+        child.wait()
+
+
+def hard_problem():
+    X, y = two_clouds(3000, d=8, apart=0.1)
+    return svc(PointsGram(NativeKernel("gaussian", X, 0.5)), y, 1e6)
+
+
+def test_the_time_limit_is_kept_and_the_best_point_returned():
+    problem = hard_problem()
+    began = time.perf_counter()
+    got = engine.solve(problem, kkt_tol=1e-12, time_limit=0.3)
+    assert time.perf_counter() - began < 0.8
+    assert got.status == "time_limit"
+    assert violation(problem, got.theta) < 1e-9 and got.theta.any()
+
+
+def test_the_iteration_limit_is_kept():
+    got = engine.solve(hard_problem(), kkt_tol=1e-12, max_iterations=1000)
+    assert got.status == "iteration_limit" and got.iterations == 1000
+
+
+def test_the_callback_sees_progress_and_may_stop():
+    seen = []
+    got = engine.solve(hard_problem(), kkt_tol=1e-12, callback=lambda *progress: seen.append(progress) or len(seen) > 2)
+    assert got.status == "interrupted"
+    assert len(seen) == 3 and seen[-1][0] > 0
+
+
+def test_an_exception_in_the_callback_comes_out():
+    def fail(iterations, gap):
+        raise LookupError("no")
+
+    with pytest.raises(LookupError):
+        engine.solve(hard_problem(), kkt_tol=1e-12, callback=fail)
+
+
+class Failing(MatrixGram):
+    def rows(self, indices):
+        raise ZeroDivisionError("in the kernel")
+
+
+def test_an_exception_in_a_kernel_comes_out():
+    _, y = two_clouds(20)
+    with pytest.raises(ZeroDivisionError, match="in the kernel"):
+        engine.solve(svc(Failing(np.eye(20)), y, 1.0))
+
+
+def test_a_kernel_that_is_not_a_number_is_named():
+    K = np.eye(20)
+    K[3, 7] = np.nan
+    _, y = two_clouds(20)
+    with pytest.raises(ValueError, match="kernel of w is nan between points 4 and 8"):
+        engine.solve(svc(MatrixGram(K), y, 1.0))
+
+
+def test_a_block_is_asked_for_once_and_never_by_entries():
+    calls = []
+
+    class Counting(MatrixGram):
+        def rows(self, indices):
+            calls.append(len(indices))
+            return super().rows(indices)
+
+    X, y = two_clouds(200)
+    K = kernel_matrix(NativeKernel("gaussian", X, 0.5), X, X)
+    engine.solve(svc(Counting(K), y, 1.0), tol=1e-8)
+    assert calls == [200]
+
+
+def test_the_interpreter_runs_while_the_engine_does():
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.wait(0.01):
+            ticks.append(None)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    engine.solve(hard_problem(), kkt_tol=1e-12, time_limit=0.5)
+    stop.set()
+    ticker.join()
+    assert len(ticks) > 10
+
+
+def test_an_indefinite_kernel_ends():
+    X, y = two_clouds(60)
+    problem = svc(KernelGram(NativeKernel("sigmoid", X, gamma=2.0, offset=-1.0)), y, 1.0)
+    got = engine.solve(problem, tol=1e-8, time_limit=5)
+    assert got.status in ("solved", "stalled")
+    assert violation(problem, got.theta) < 1e-9
+
+
+def test_scalars_without_an_atom():
+    """min 1/2 t0^2 - t1 with 0 <= t1 <= 3 and t0 + t1 = 2: one coordinate has no kernel at all."""
+    gram = MatrixGram(np.ones((1, 1)))
+    block = HilbertBlock("w", gram, sp.csc_array(np.array([[1.0, 0.0]])))
+    h = pieces([(-np.inf, np.inf, 0, 0)], [(0, 3, 0, -1)])
+    problem = NormalForm((block,), h, make_rows([1.0, 1.0], 2.0))
+    for got in (engine.solve(problem, tol=1e-12), reference.solve(problem)):
+        np.testing.assert_allclose(got.theta, [-1.0, 3.0], atol=1e-9)
+
+
+def test_no_coordinate_at_all():
+    problem = NormalForm((), Separable(np.zeros(1, np.int64), *[np.zeros(0)] * 5), no_rows(0), 1.5)
+    got = engine.solve(problem)
+    assert got.status == "solved" and len(got.theta) == 0
+
+
+def test_signs_of_the_atoms_do_not_matter():
+    X, y = two_clouds(50)
+    problem = svc(KernelGram(NativeKernel("gaussian", X, 0.5)), y, 1.0)
+    flipped = NormalForm(
+        (HilbertBlock("w", problem.blocks[0].gram, signed_atoms(-y)),), problem.separable, problem.rows
+    )
+    a, b = (engine.solve(p, tol=1e-10).theta for p in (problem, flipped))
+    np.testing.assert_allclose(a, b, atol=1e-6)
