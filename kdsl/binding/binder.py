@@ -129,7 +129,7 @@ def check_sizes(model: Model, sizes: Mapping[str, int]) -> None:
             "K536",
             "no row is left" if rows == 0 else "there is 1 row",
             "nothing can be learnt from fewer than two examples",
-            "give more examples, or keep the rows with missing values by filling them in",
+            "give more examples" if rows else "fill in missing values instead of dropping their rows",
         )
 
 

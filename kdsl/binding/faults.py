@@ -51,4 +51,4 @@ def cite(source: str) -> str:
 
 def join(errors: Iterable[KdslError]) -> KdslError:
     """One error that says everything that was found."""
-    return KdslError([diagnostic for error in errors for diagnostic in error.diagnostics])
+    return KdslError(list(dict.fromkeys(diagnostic for error in errors for diagnostic in error.diagnostics)))

@@ -63,12 +63,20 @@ def build_kernel(
     feature_names: Sequence[str],
     declared: Mapping[str, KernelExpr] | None = None,
     functions: Mapping[str, Function] | None = None,
+    allow_python: bool = True,
 ) -> Kernel:
     """The kernel with every parameter a number; `scale` and `median` are computed from `points`.
 
-    `declared` are the other kernels of the model, by name; `functions` are Python functions that the user
-    allowed, by the name that the expression calls them.
+    `declared` are the other kernels of the model, by name; `functions` are the user's Python functions, by the
+    name that the expression calls them, and refused unless `allow_python`.
     """
+    if functions and not allow_python:
+        raise fault(
+            "K563",
+            f"the kernel calls the Python function `{next(iter(functions))}`",
+            "it would be run with your rights, and spec files are passed around",
+            "say `--allow-python` if you trust it",
+        )
     return build(expr, Surroundings(parameters, points, tuple(feature_names), declared or {}, functions or {}))
 
 
@@ -231,7 +239,7 @@ def read_argument(family: KernelFamily, parameter: KernelParameter, expression: 
         raise fault(
             "K562",
             f"`{parameter.name}` of the kernel `{family.name}` is {number(value)}",
-            f"{family.formula} is a kernel for {parameter.name} {range_words(parameter)}",
+            f"{family.formula} is a kernel for {range_words(parameter)}",
             "choose another value",
         )
     words = f" [{parameter.name} = {expression.id}]" if isinstance(expression, Name) else ""
@@ -239,13 +247,13 @@ def read_argument(family: KernelFamily, parameter: KernelParameter, expression: 
 
 
 def range_words(parameter: KernelParameter) -> str:
-    kind = " integer" if parameter.kind == "integer" else ""
+    name = f"integer {parameter.name}" if parameter.kind == "integer" else parameter.name
     parts = []
     if parameter.lower is not None:
         parts.append(f"{'>' if parameter.lower_open else '>='} {parameter.lower}")
     if parameter.upper is not None:
         parts.append(f"{'<' if parameter.upper_open else '<='} {parameter.upper}")
-    return " and ".join(parts) + kind if parts else "finite"
+    return f"{name} {' and '.join(parts) or '< inf'}"
 
 
 def evaluate(expression: Expr, parameters: Mapping[str, float], what: str) -> float:

@@ -99,7 +99,7 @@ class Polynomial(Kernel):
 
     @property
     def description(self) -> str:
-        return f"({number(self.gamma)} <x, z> + {number(self.coef0)})^{self.degree}{self.words}"
+        return f"({affine(self.gamma, self.coef0)})^{self.degree}{self.words}"
 
     def against(self, others: Matrix) -> Against:
         products = inner_products(others)
@@ -124,7 +124,7 @@ class Gaussian(Kernel):
 
     @property
     def description(self) -> str:
-        return f"exp(-{number(self.gamma)} ||x - z||^2){self.words}"
+        return f"exp(-{times(self.gamma)}||x - z||^2){self.words}"
 
     def against(self, others: Matrix) -> Against:
         distances = squared_distances(others)
@@ -152,7 +152,7 @@ class Laplacian(Kernel):
 
     @property
     def description(self) -> str:
-        return f"exp(-{number(self.gamma)} ||x - z||_1){self.words}"
+        return f"exp(-{times(self.gamma)}||x - z||_1){self.words}"
 
     def against(self, others: Matrix) -> Against:
         distances = city_block_distances(others)
@@ -175,7 +175,7 @@ class Sigmoid(Kernel):
 
     @property
     def description(self) -> str:
-        return f"tanh({number(self.gamma)} <x, z> + {number(self.coef0)}){self.words}"
+        return f"tanh({affine(self.gamma, self.coef0)}){self.words}"
 
     @property
     def psd(self) -> bool:
@@ -198,3 +198,14 @@ class Sigmoid(Kernel):
 def number(value: float) -> str:
     """As short as it can be: six significant figures."""
     return f"{value:.6g}"
+
+
+def times(factor: float) -> str:
+    """A factor before what it multiplies; 1 is not written."""
+    return "" if factor == 1 else f"{number(factor)} "
+
+
+def affine(gamma: float, coef0: float) -> str:
+    """gamma <x, z> + coef0, as one would write it."""
+    offset = "" if coef0 == 0 else f" {'-' if coef0 < 0 else '+'} {number(abs(coef0))}"
+    return f"{times(gamma)}<x, z>{offset}"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kdsl.binding.faults import fault, warning
+from kdsl.binding.faults import fault, listing, warning
 from kdsl.binding.gram import DenseGram, ShiftedGram
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel, block_rows
 from kdsl.binding.table import Floats, Matrix
@@ -186,7 +186,11 @@ class Repair:
 def repair(oracle: GramOracle, report: PsdReport, policy: str = "refuse") -> Repair:
     """What `--psd` asks for. A matrix that is positive semidefinite, up to rounding, is left alone by every policy."""
     if policy not in POLICIES:
-        raise fault("K573", f"there is no policy `{policy}` for the audit", help=f"choose {', '.join(POLICIES)}")
+        raise fault(
+            "K573",
+            f"there is no policy `{policy}` for the audit",
+            help=f"choose {listing(POLICIES).replace(' and ', ' or ')}",
+        )
     if report.verdict == "psd":
         return Repair(policy, report, oracle)
     if report.verdict == "undecided":

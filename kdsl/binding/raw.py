@@ -50,8 +50,7 @@ def raw_array(source: FromArray) -> Raw:
         if array.ndim != len(datum.sets):
             raise fault(
                 "K515",
-                f"{source.source} has dimension {array.ndim}, and `{datum.name}` is declared with "
-                f"{len(datum.sets)} subscripts",
+                f"{source.source} has dimension {array.ndim} where `{datum.name}` has {len(datum.sets)}",
                 help=f"give an array of shape [{', '.join(s.size for s in datum.sets)}]",
             )
         return Raw(datum, array, datum.name, source.source, None)

@@ -95,7 +95,7 @@ def frame_or_fault(data: Any, source: str) -> Table:
     if not is_frame(data):
         raise fault(
             "K503",
-            f"{source}: no reader for a Python object of type {kind}",
+            f"no reader for a Python object of type {kind}",
             help="give a path, a NumPy array, a scipy sparse matrix, a mapping of arrays, or a pandas or polars frame",
         )
     return table_from_frame(data, source)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.binding.faults import fault, listing
+from kdsl.binding.faults import fault
 from kdsl.binding.table import Floats, Ints, Table
 
 HELP = "each line reads `label index:value index:value ...` with indices in increasing order"
@@ -112,7 +112,7 @@ def explain_entries(body: Sequence[str], lines: Ints, source: str) -> Entries:
     if groups and len(groups) != len(labels):
         raise fault(
             "K511",
-            f"`{source}` has `qid:` on {listing([len(groups)])} of {len(labels)} lines",
+            f"`{source}` has `qid:` on {len(groups)} of {len(labels)} lines",
             "a query number belongs to every example or to none",
             "add `qid:` right after the label on every line",
         )

@@ -234,7 +234,7 @@ def test_a_composed_kernel_as_in_the_design():
     kernel = built(expression, x)
     expected = 0.7 * Gaussian(0.5).block(x, x) + (x @ x.T) * (x[:, :2] @ x[:, :2].T + 1) ** 2
     np.testing.assert_allclose(kernel.block(x, x), expected, rtol=1e-12)
-    assert kernel.description == "0.7 exp(-0.5 ||x - z||^2) + <x, z> * (1 <x, z> + 1)^2 on age, income"
+    assert kernel.description == "0.7 exp(-0.5 ||x - z||^2) + <x, z> * (<x, z> + 1)^2 on age, income"
 
 
 def test_parameters_and_other_kernels_as_factors():
