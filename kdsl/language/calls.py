@@ -170,13 +170,13 @@ def _call_function(env: Environment, call: Call, scope: Scope) -> Visit:
         return UNKNOWN
     if function == "phi":
         return (yield from _phi(env, call, scope))
-    degree, atom, failed = 0, "", False
+    degree, atom, terms, failed = 0, "", 1, False
     for argument in call.arguments:
         real = as_number(env, (yield argument, scope), argument)
         if real is None:
             failed = True
             continue
-        degree, atom = max(degree, real.degree), atom or real.atom
+        degree, atom, terms = max(degree, real.degree), atom or real.atom, max(terms, real.terms)
         if real.degree > 1 and not (function in ("max", "pos") and real.atom):
             _not_affine(env, function, argument, real)
             failed = True
@@ -191,7 +191,7 @@ def _call_function(env: Environment, call: Call, scope: Scope) -> Visit:
         return Real()
     if function in ("exp", "log"):
         return _nonlinear(env, call)
-    return Real(2, atom) if function == "square" else Real(degree, function)
+    return Real(2, atom, terms) if function == "square" else Real(degree, function, terms)
 
 
 def _phi(env: Environment, call: Call, scope: Scope) -> Visit:

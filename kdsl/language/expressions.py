@@ -34,6 +34,8 @@ from kdsl.language.values import Choice, Member, Point, Real, Row, Type, Unknown
 
 Visit = Generator[tuple[Expr, Scope], Type, Type]
 UNKNOWN = Unknown()
+MOST_TERMS = 100_000
+TOO_MANY = 1_000_000
 
 
 def type_of(env: Environment, expression: Expr, scope: Scope) -> Type:
@@ -97,7 +99,9 @@ def _add(env: Environment, expression: Add, scope: Scope) -> Visit:
     known = [real for real in reals if real is not None]
     if len(known) < len(reals):
         return UNKNOWN
-    return Real(max(real.degree for real in known), next((real.atom for real in known if real.atom), ""))
+    terms = sum(real.terms for real in known)
+    value = Real(max(real.degree for real in known), next((real.atom for real in known if real.atom), ""), terms)
+    return _bounded(env, expression, value)
 
 
 def _add_vectors(env: Environment, expression: Add, values: list[Type]) -> Type:
@@ -126,7 +130,7 @@ def _add_vectors(env: Environment, expression: Add, values: list[Type]) -> Type:
             if merged is None:
                 return UNKNOWN
             vector = merged
-    return vector if vector is not None else UNKNOWN
+    return UNKNOWN if vector is None else _bounded(env, expression, vector)
 
 
 def _same_space(env: Environment, left: Vector, right: Vector, at: Expr, other: Expr) -> Vector | None:
@@ -141,11 +145,11 @@ def _same_space(env: Environment, left: Vector, right: Vector, at: Expr, other: 
             help="declare both over the same kernel, or pair each with its own: <w, phi(x)> + <v, phi(x)>",
         )
         return None
-    return Vector(left.space or right.space, max(left.degree, right.degree))
+    return Vector(left.space or right.space, max(left.degree, right.degree), left.terms + right.terms)
 
 
 def _mul(env: Environment, expression: Mul, scope: Scope) -> Visit:
-    degree = 0
+    degree, terms = 0, 1
     atom: tuple[str, Expr] | None = None
     vector: tuple[Vector, Expr] | None = None
     unknown = False
@@ -157,7 +161,7 @@ def _mul(env: Environment, expression: Mul, scope: Scope) -> Visit:
             if vector is not None:
                 _product_of_vectors(env, expression, vector[1], factor)
                 return UNKNOWN
-            vector, degree = (value, factor), degree + value.degree
+            vector, degree, terms = (value, factor), degree + value.degree, min(terms * value.terms, TOO_MANY)
             continue
         real = calls.as_number(env, value, factor)
         if real is None:
@@ -173,11 +177,12 @@ def _mul(env: Environment, expression: Mul, scope: Scope) -> Visit:
         atom = (real.atom, factor) if real.atom else atom
         carrier = factor if real.degree else carrier
         degree += real.degree
+        terms = min(terms * real.terms, TOO_MANY)
     if unknown:
         return UNKNOWN
     if vector is not None:
-        return _within_degree(env, expression, degree, Vector(vector[0].space, degree))
-    return _within_degree(env, expression, degree, Real(degree, atom[0] if atom else ""))
+        return _bounded(env, expression, Vector(vector[0].space, degree, terms))
+    return _bounded(env, expression, Real(degree, atom[0] if atom else "", terms))
 
 
 def _divisible(env: Environment, expression: Expr, divisor: Expr, value: Real) -> bool:
@@ -221,19 +226,34 @@ def _product_with_atom(env: Environment, expression: Expr, function: str, other:
     )
 
 
-def _within_degree(env: Environment, expression: Expr, degree: int, value: Type) -> Type:
-    limit = 1 if isinstance(value, Vector) else 2
-    if degree <= limit:
-        return value
-    env.error(
-        "K306",
-        f"`{env.text(expression)}` has degree {degree} in the unknowns",
-        expression.span,
-        f"degree {degree}",
-        why="kdsl derives duals of problems that are quadratic in the unknowns: degree 2 at most",
-        help="lower it to 2: a square, or a product of two affine expressions",
-    )
-    return UNKNOWN
+def _bounded(env: Environment, expression: Expr, value: Real | Vector) -> Type:
+    """`value`, if its degree and the number of its terms are within the limits."""
+    if value.degree > (1 if isinstance(value, Vector) else 2):
+        env.error(
+            "K306",
+            f"`{env.text(expression)}` has degree {value.degree} in the unknowns",
+            expression.span,
+            f"degree {value.degree}",
+            why="kdsl derives duals of problems that are quadratic in the unknowns: degree 2 at most",
+            help="lower it to 2: a square, or a product of two affine expressions",
+        )
+        return UNKNOWN
+    if value.terms > MOST_TERMS:
+        env.error(
+            "K408",
+            f"written out, `{env.text(expression)}` gives over {MOST_TERMS:,} products",
+            expression.span,
+            "multiplied out",
+            why="every product of sums is written out, so that it can be differentiated and compared",
+            help="replace the large factor by a parameter, and give its value when the problem is solved",
+        )
+        return UNKNOWN
+    return value
+
+
+def _power(terms: int, exponent: int) -> int:
+    """terms^exponent, or TOO_MANY if that is less."""
+    return TOO_MANY if terms > 1 and exponent * (terms.bit_length() - 1) > TOO_MANY.bit_length() else terms**exponent
 
 
 def _pow(env: Environment, expression: Pow, scope: Scope) -> Visit:
@@ -243,8 +263,8 @@ def _pow(env: Environment, expression: Pow, scope: Scope) -> Visit:
         if vector is None:
             return UNKNOWN
         degree = vector.degree * expression.exponent
-        odd = expression.exponent % 2 == 1
-        return _within_degree(env, expression, degree, Real(degree, "||.||" if odd and degree else ""))
+        atom = "||.||" if degree and expression.exponent % 2 == 1 else ""
+        return _bounded(env, expression, Real(degree, atom, _power(vector.terms, expression.exponent)))
     value = yield expression.base, scope
     if isinstance(value, Vector):
         written = env.text(expression.base)
@@ -261,7 +281,8 @@ def _pow(env: Environment, expression: Pow, scope: Scope) -> Visit:
     if real is None:
         return UNKNOWN
     degree = real.degree * expression.exponent
-    return _within_degree(env, expression, degree, Real(degree, real.atom if degree else ""))
+    terms = _power(real.terms, expression.exponent)
+    return _bounded(env, expression, Real(degree, real.atom if degree else "", terms))
 
 
 def _inner(env: Environment, expression: Inner, scope: Scope) -> Visit:
@@ -289,8 +310,7 @@ def _inner(env: Environment, expression: Inner, scope: Scope) -> Visit:
     merged = _same_space(env, sides[0], sides[1], expression.left, expression.right)
     if merged is None or not _settled(env, merged, expression):
         return UNKNOWN
-    degree = sides[0].degree + sides[1].degree
-    return _within_degree(env, expression, degree, Real(degree))
+    return _bounded(env, expression, Real(sides[0].degree + sides[1].degree, "", sides[0].terms * sides[1].terms))
 
 
 def _norm(env: Environment, expression: Norm, scope: Scope) -> Visit:

@@ -23,6 +23,9 @@ FUNCTIONS: dict[str, str] = {
 }
 
 
+LONGEST_QUOTE = 80  # characters of an expression that a message repeats
+
+
 class Symbol(NamedTuple):
     """One declared name.
 
@@ -112,8 +115,9 @@ class Environment:
         self.expanding: list[str] = []
 
     def text(self, expression: Expr) -> str:
-        """The expression as it was written, on one line."""
-        return self.slice(expression.span)
+        """The expression as it was written, on one line; the middle of a long one is left out."""
+        written = self.slice(expression.span)
+        return written if len(written) <= LONGEST_QUOTE else f"{written[: LONGEST_QUOTE - 25]} ... {written[-20:]}"
 
     def slice(self, span: Span) -> str:
         return " ".join(self.source[span.start : span.end].split())

@@ -8,10 +8,14 @@ from kdsl.language.model import IndexSet
 
 
 class Real(NamedTuple):
-    """A number; `degree` counts unknowns, `atom` names the non-polynomial function it holds ("" for none)."""
+    """A number; `degree` counts unknowns, `atom` names the non-polynomial function it holds ("" for none).
+
+    `terms` is how many products it has when it is written out.
+    """
 
     degree: int = 0
     atom: str = ""
+    terms: int = 1
 
 
 class Vector(NamedTuple):
@@ -19,6 +23,7 @@ class Vector(NamedTuple):
 
     space: str = ""
     degree: int = 0
+    terms: int = 1
 
 
 class Point(NamedTuple):
