@@ -14,6 +14,9 @@ constexpr double kFloor = 4.0 * double(std::numeric_limits<K>::epsilon());
 
 constexpr double kTiny = std::numeric_limits<double>::min();
 constexpr std::int64_t kBetweenChecks = 256;
+constexpr std::int64_t kBeforeNewton = 10;   // steps for each coordinate before a Newton step is thought of
+constexpr int kNewtonSteps = 20;             // in a row, while coordinates keep meeting their break points
+constexpr std::int64_t kMostNewton = 2000;   // free coordinates
 
 }  // namespace
 
@@ -26,6 +29,7 @@ Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector
       gram_(gram),
       stride_(stride),
       n_(std::int64_t(set.size())),
+      micro_(micro),
       passes_(micro.passes<T, K>()),
       exchange_(exchange),
       f_(aligned<T>(n_)),
@@ -125,44 +129,135 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
     }
     update(0, 0.0, 0, 0.0);
     limit = std::min(limit, control.remaining());
-    std::vector<double> moved;
-    std::vector<std::int64_t> touched;
+    std::int64_t since_newton = 0, patience = kBeforeNewton * n_;
     for (std::int64_t steps = 0;; ++steps) {
         const double gap = choose();
         control.gap = gap;
         if (!(gap > eps) || direction_.coordinate.empty()) return {DenseEnd::converged, gap, {}};
         if (steps >= limit) return {DenseEnd::limit, gap, {}};
         if (steps % kBetweenChecks == kBetweenChecks - 1) control.check();
-
-        const auto& k = direction_.coordinate;
-        double slope = 0, size = 0;
-        touched.clear();
-        moved.clear();
-        for (std::size_t a = 0; a < k.size(); ++a) {
-            const double d = direction_.speed[a];
-            slope += d * double(f_[k[a]]);
-            size += d * d * std::abs(double(gram_[k[a] * stride_ + k[a]]));
-            touched.push_back(set_[k[a]]);
-            moved.push_back(t[set_[k[a]]]);
+        if (++since_newton > patience) {
+            since_newton = 0;
+            if (patience < 2 * newton_cost()) {
+                patience = 2 * newton_cost();
+            } else {
+                if (!newton(t, control)) patience *= 2;
+                continue;
+            }
         }
-        const double floor = std::max(kFloor<K> * size, kTiny);
-        if (exact_step(h_, touched, direction_.speed, slope, curvature(), floor, moved) == StepEnd::unbounded)
-            return {DenseEnd::unbounded, gap, {touched, direction_.speed}};
+        double slope = 0;
+        for (std::size_t a = 0; a < direction_.coordinate.size(); ++a)
+            slope += direction_.speed[a] * double(f_[direction_.coordinate[a]]);
         bool any = false;
-        for (std::size_t a = 0; a < k.size(); ++a) {
-            const double from = t[touched[a]];
-            t[touched[a]] = moved[a];
-            moved[a] -= from;
-            any = any || moved[a] != 0;
-            refresh_sides(k[a], t[touched[a]]);
-        }
+        if (move(t, slope, curvature(), any) == StepEnd::unbounded) return {DenseEnd::unbounded, gap, {touched_, direction_.speed}};
         if (!any) return {DenseEnd::stuck, gap, {}};
         ++control.iterations;
+    }
+}
+
+// The exact step along direction_, whose f'd and d'Qd are given: t, the sides and f follow.
+template <class T, class K>
+StepEnd Dense<T, K>::move(std::vector<double>& t, double slope, double curvature, bool& any) {
+    const auto& k = direction_.coordinate;
+    double size = 0;
+    touched_.clear();
+    moved_.clear();
+    for (std::size_t a = 0; a < k.size(); ++a) {
+        const double d = direction_.speed[a];
+        size += d * d * std::abs(double(gram_[k[a] * stride_ + k[a]]));
+        touched_.push_back(set_[k[a]]);
+        moved_.push_back(t[set_[k[a]]]);
+    }
+    const double floor = std::max(kFloor<K> * size, kTiny);
+    if (exact_step(h_, touched_, direction_.speed, slope, curvature, floor, moved_) == StepEnd::unbounded)
+        return StepEnd::unbounded;
+    any = false;
+    for (std::size_t a = 0; a < k.size(); ++a) {
+        const double from = t[touched_[a]];
+        t[touched_[a]] = moved_[a];
+        moved_[a] -= from;
+        any = any || moved_[a] != 0;
+        refresh_sides(k[a], t[touched_[a]]);
+    }
+    if (any)
         for (std::size_t a = 0; a < k.size(); a += 2) {
             const bool two = a + 1 < k.size();
-            update(k[a], moved[a], two ? k[a + 1] : k[a], two ? moved[a + 1] : 0.0);
+            update(k[a], moved_[a], two ? k[a + 1] : k[a], two ? moved_[a + 1] : 0.0);
         }
+    return StepEnd::taken;
+}
+
+// Steps of the usual kind that cost as much as one Newton step; fills free_.
+template <class T, class K>
+std::int64_t Dense<T, K>::newton_cost() {
+    free_.clear();
+    for (std::int64_t i = 0; i < n_; ++i)
+        if (above_[i] == below_[i]) free_.push_back(i);
+    const double m = double(free_.size());
+    return std::int64_t((m * m * m / 12 + double(n_) * m) / (double(n_) + 50)) + 1;
+}
+
+// Newton steps on the free coordinates until one ends inside its pieces; false where none helped.
+template <class T, class K>
+bool Dense<T, K>::newton(std::vector<double>& t, Control& control) {
+    bool helped = false;
+    for (int repeat = 0; repeat < kNewtonSteps; ++repeat) {
+        newton_cost();
+        const std::int64_t m = std::int64_t(free_.size());
+        if (m < 2 || m > kMostNewton) return helped;
+        control.check();
+        std::vector<double> matrix(m * m), gradient(m);
+        for (std::int64_t a = 0; a < m; ++a) {
+            const K* row = gram_ + free_[a] * stride_;
+            for (std::int64_t b = a; b < m; ++b) matrix[a * m + b] = double(row[free_[b]]);
+            matrix[a * m + a] = double(diagonal_[free_[a]]);
+            gradient[a] = double(f_[free_[a]]) + double(above_[free_[a]]);
+        }
+        std::int64_t r = 0;
+        const std::vector<double> rows = free_rows(r);
+        const std::vector<double> d = newton_direction(matrix, gradient, rows, r, micro_);
+        direction_.clear();
+        double slope = 0, bend = 0, fall = 0;
+        for (std::int64_t a = 0; a < m; ++a)
+            if (d[a] != 0) direction_.add(free_[a], d[a]), slope += d[a] * double(f_[free_[a]]), fall += d[a] * gradient[a];
+        for (std::int64_t a = 0; a < m; ++a) {
+            const K* row = gram_ + free_[a] * stride_;
+            double image = 0;
+            for (std::int64_t b = 0; b < m; ++b) image += double(row[free_[b]]) * d[b];
+            bend += d[a] * image;
+        }
+        bool any = false;
+        if (!(fall < 0) || move(t, slope, bend, any) == StepEnd::unbounded || !any) return helped;
+        ++control.iterations;
+        helped = true;
+        bool all_inside = true;
+        for (const std::int64_t i : direction_.coordinate) all_inside = all_inside && above_[i] == below_[i];
+        if (all_inside) return true;
     }
+    return helped;
+}
+
+// For each free coordinate its column of the rows: D_c where classes are coupled, else 1 in the place of its class.
+template <class T, class K>
+std::vector<double> Dense<T, K>::free_rows(std::int64_t& r) const {
+    const std::int64_t m = std::int64_t(free_.size());
+    std::vector<std::int64_t> place(m, -1), cls(m);
+    r = 0;
+    std::int64_t a = 0;
+    for (const Segment& s : segments_) {
+        const std::int64_t first = a;
+        for (; a < m && free_[a] < s.begin + s.count; ++a) cls[a] = s.cls, place[a] = s.free ? -1 : r;
+        r += a > first && !s.free;
+    }
+    if (exchange_ != nullptr) r = classes_.rank;
+    std::vector<double> rows(m * r, 0.0);
+    for (a = 0; a < m; ++a) {
+        if (exchange_ != nullptr)
+            std::copy_n(&classes_.direction[cls[a] * r], r, &rows[a * r]);
+        else if (place[a] >= 0)
+            rows[a * r + place[a]] = 1.0;
+    }
+    return rows;
 }
 
 template class Dense<float, float>;

@@ -6,7 +6,8 @@
 // How      one pass over two rows of Q updates f and finds the extremes of each class (Keerthi et al. 2001); inside
 //          the worst class the partner is chosen to second order (Fan, Chen and Lin, JMLR 2005) and the step is exact
 //          (step.hpp). Where rows couple the classes, a direction over several classes comes from exchange.hpp and is
-//          taken when it descends half as fast again as the best pair.
+//          taken when it descends half as fast again as the best pair. Where that goes slowly, Newton steps on the
+//          free coordinates (newton.hpp) alternate with it, at no more cost than the steps between them.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@
 #include "control.hpp"
 #include "exchange.hpp"
 #include "micro.hpp"
+#include "newton.hpp"
 #include "separable.hpp"
 #include "step.hpp"
 
@@ -51,12 +53,17 @@ private:
     void update(std::int64_t a, double da, std::int64_t b, double db);
     double choose();
     double curvature() const;
+    StepEnd move(std::vector<double>& t, double slope, double curvature, bool& any);
+    std::int64_t newton_cost();
+    bool newton(std::vector<double>& t, Control& control);
+    std::vector<double> free_rows(std::int64_t& r) const;
 
     const Separable& h_;
     const Classes& classes_;
     const std::vector<std::int64_t>& set_;
     const K* gram_;
     std::int64_t stride_, n_;
+    const Micro& micro_;
     const Passes<T, K>& passes_;
     Exchange* exchange_;
     std::vector<Segment> segments_;
@@ -64,6 +71,8 @@ private:
     std::vector<std::int64_t> segment_of_class_;
     Aligned<T> f_, above_, below_, diagonal_;
     Direction direction_;  // in positions of `set`
+    std::vector<std::int64_t> touched_, free_;
+    std::vector<double> moved_;
 };
 
 }  // namespace kdsl

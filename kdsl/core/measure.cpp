@@ -71,7 +71,9 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
             out.value += 0.5 * t[k] * f[k] + h.at(k, t[k]);
             out.gap += young.gap;
             out.beyond = std::max(out.beyond, young.beyond);
-            out.size = std::max(out.size, std::abs(f[k]));
+            const Separable::Sides sides = h.sides(k, t[k]);
+            for (const double derivative : {f[k], sides.below, sides.above})
+                if (std::isfinite(derivative)) out.size = std::max(out.size, std::abs(derivative));
         }
     return out;
 }

@@ -59,6 +59,8 @@ struct Micro {
     Passes<double, double> passes_dd;
     Panels<float> panels_f;
     Panels<double> panels_d;
+    // to -= sum of by[p] from[p] over four rows of n numbers.
+    void (*subtract)(double* to, const double* const* from, const double* by, std::int64_t n);
 
     template <class T, class K>
     const Passes<T, K>& passes() const;

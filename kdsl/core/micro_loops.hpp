@@ -164,6 +164,16 @@ Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T 
     return place;
 }
 
+void subtract(double* to, const double* const* from, const double* by, Int n) {
+    constexpr Int L = kLanes<double>;
+    Int j = 0;
+    for (; j + L <= n; j += L)
+        store<double>(to + j, load<double>(to + j) - load<double>(from[0] + j) * by[0] - load<double>(from[1] + j) * by[1] -
+                                  load<double>(from[2] + j) * by[2] - load<double>(from[3] + j) * by[3]);
+    for (; j < n; ++j)
+        to[j] = to[j] - from[0][j] * by[0] - from[1][j] * by[1] - from[2][j] * by[2] - from[3][j] * by[3];
+}
+
 // ------------------------------------------------------------------------------------- kernel functions
 
 inline Vector<float> exponential(Vector<float> x) {
@@ -349,6 +359,7 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     {update<double, double>, second_order<double, double>},
     {block<float>, accumulate<float>, sparse<float>},
     {block<double>, accumulate<double>, sparse<double>},
+    subtract,
 };
 
 }  // namespace kdsl
