@@ -1,0 +1,196 @@
+"""Evaluates polynomials on data: one monomial is one contraction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kdsl.algebra.dual import Definition
+from kdsl.algebra.poly import Monomial, Poly, derivative
+from kdsl.algebra.terms import At, Bracket, Factor, Index, Inner, Sym, leaves_of
+
+Array = NDArray[np.float64]
+Leaf = int | str
+Gram = Callable[[str, str, str], Array]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numbers for every symbol.
+
+    arrays holds data, parameters and primal scalars, labels the integer codes of label data, multipliers the
+    dual variables by label (zero outside their support); gram(space, a, b) is the kernel between the points of
+    inputs a and b, with one axis for each index of a, then of b.
+    """
+
+    sizes: Mapping[str, int]
+    arrays: Mapping[str, Array]
+    labels: Mapping[str, NDArray[np.int64]]
+    multipliers: Mapping[str, Array]
+    gram: Gram
+    definitions: Mapping[str, Array] = field(default_factory=dict)
+
+    def with_multipliers(self, multipliers: Mapping[str, Array]) -> Values:
+        return Values(self.sizes, self.arrays, self.labels, multipliers, self.gram, self.definitions)
+
+    def with_definitions(self, definitions: tuple[Definition, ...]) -> Values:
+        """The values of new letters, computed from what they stand for."""
+        known: dict[str, Array] = dict(self.definitions)
+        for definition in definitions:
+            names = tuple(a for a in definition.symbol.args if isinstance(a, str))
+            sets = {name: self.sizes_of(definition.value, name) for name in names}
+            known[definition.symbol.name] = evaluate(definition.value, self, sets)
+        return Values(self.sizes, self.arrays, self.labels, self.multipliers, self.gram, known)
+
+    def sizes_of(self, poly: Poly, name: str) -> int:
+        """How many values the free index `name` of poly takes, read off an array that it indexes."""
+        for factor in poly.factors():
+            if isinstance(factor, Sym) and name in factor.args:
+                return int(np.shape(self.of(factor))[factor.args.index(name)])
+        raise KeyError(name)
+
+    def of(self, symbol: Sym) -> Array:
+        """The array behind a symbol, before it is indexed."""
+        if symbol.role == "size":
+            return np.asarray(
+                float(symbol.name) if symbol.name.isdigit() else self.sizes[symbol.name], dtype=np.float64
+            )
+        if symbol.name in self.definitions:
+            return self.definitions[symbol.name]
+        if symbol.role == "mult":
+            return self.multipliers[symbol.name]
+        if symbol.role == "abs":
+            return np.abs(self.multipliers[symbol.name])
+        if symbol.name in self.arrays:
+            return np.asarray(self.arrays[symbol.name], dtype=np.float64)
+        return np.asarray(float(symbol.name), dtype=np.float64)  # a literal inside a filter
+
+
+def evaluate(poly: Poly, values: Values, free: Mapping[str, int] | None = None) -> Array:
+    """poly as an array with one axis for each free index, in the order of `free` (name -> length)."""
+    free = dict(free or {})
+    total = np.zeros(tuple(free.values()))
+    for monomial, coefficient in poly.terms.items():
+        total = total + float(coefficient) * _monomial(monomial, values, free)
+    return total
+
+
+def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Array:
+    lengths: dict[Leaf, int] = {n: _size(values, size) for n, size in enumerate(monomial.binders)}
+    lengths.update(free)
+    scalar = 1.0
+    operands: list[Array] = []
+    axes: list[tuple[Leaf, ...]] = []
+    for factor, power in monomial.factors:
+        array, leaves_used = _factor(factor, values, lengths)
+        array = array**power if power != 1 else array
+        if leaves_used:
+            operands.append(array)
+            axes.append(leaves_used)
+        else:
+            scalar *= float(array)
+    present = {leaf for used in axes for leaf in used}
+    for name, length in free.items():
+        if name not in present:
+            operands.append(np.ones(length))
+            axes.append((name,))
+    if not operands:
+        return np.asarray(scalar)
+    letter = {leaf: chr(97 + n) for n, leaf in enumerate(lengths)}
+    inputs = ",".join("".join(letter[leaf] for leaf in used) for used in axes)
+    output = "".join(letter[name] for name in free)
+    contracted: Array = np.einsum(f"{inputs}->{output}", *operands, optimize=len(operands) > 2)
+    return scalar * contracted
+
+
+def _size(values: Values, size: str) -> int:
+    return int(size) if size.isdigit() else values.sizes[size]
+
+
+def _factor(factor: Factor, values: Values, lengths: Mapping[Leaf, int]) -> tuple[Array, tuple[Leaf, ...]]:
+    """(the factor as an array over its distinct leaves, those leaves)."""
+    used = tuple(dict.fromkeys(leaves_of(factor)))
+    grid = {leaf: _axis(n, lengths[leaf], len(used)) for n, leaf in enumerate(used)}
+    shape = tuple(lengths[leaf] for leaf in used)
+    if isinstance(factor, Sym):
+        array = _indexed(values.of(factor), factor.args, grid, values)
+    elif isinstance(factor, Inner):
+        table = values.gram(factor.left.space, factor.left.name, factor.right.name)
+        array = _indexed(table, factor.left.args + factor.right.args, grid, values)
+    elif isinstance(factor, Bracket):
+        left, right = (_side(side, grid, values) for side in (factor.left, factor.right))
+        compare: Mapping[str, Any] = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal}
+        array = compare[factor.relation](left, right).astype(np.float64)
+    else:
+        raise TypeError(f"a Hilbert vector has no value: {factor}")
+    return np.broadcast_to(array, shape), used
+
+
+def _axis(place: int, length: int, count: int) -> NDArray[np.int64]:
+    return np.arange(length).reshape(tuple(length if n == place else 1 for n in range(count)))
+
+
+def _indexed(array: Array, args: tuple[Index, ...], grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> Array:
+    if not args:
+        return array
+    return np.asarray(array[tuple(_place(arg, grid, values) for arg in args)], dtype=np.float64)
+
+
+def _place(term: Index, grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> NDArray[np.int64]:
+    if isinstance(term, At):
+        table = values.labels[term.name]
+        return table[tuple(_place(arg, grid, values) for arg in term.args)] if term.args else table
+    return grid[term]
+
+
+def _side(side: Index | Sym, grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> NDArray[Any]:
+    if isinstance(side, Sym):
+        return _indexed(values.of(side), side.args, grid, values)
+    return _place(side, grid, values)
+
+
+def support_mask(
+    support: tuple[Bracket, ...], indices: tuple[str, ...], sets: tuple[str, ...], values: Values
+) -> NDArray[np.bool_]:
+    """Where a family lives, as an array over its indices."""
+    from kdsl.algebra.poly import place_support
+
+    lengths = {name: _size(values, size) for name, size in zip(indices, sets, strict=True)}
+    product = Poly.number(1)
+    for bracket in place_support(support, indices):
+        product = product * Poly.of(bracket)
+    return evaluate(product, values, lengths) > 0
+
+
+def shape_of(sets: tuple[str, ...], values: Values) -> tuple[int, ...]:
+    return tuple(_size(values, size) for size in sets)
+
+
+def linear_coefficients(
+    body: Poly, row: Mapping[str, int], symbol: Sym, sets: tuple[str, ...], values: Values, role: str = "mult"
+) -> Array:
+    """d body / d symbol as an array over (row indices, then the symbol's own indices)."""
+    fresh = tuple(f"{name}\x02" for name in symbol.args if isinstance(name, str))
+    target = symbol._replace(args=fresh, role=role)
+    lengths = {**row, **{name: _size(values, size) for name, size in zip(fresh, sets, strict=True)}}
+    return evaluate(derivative(body, target), values, lengths)
+
+
+def quadratic_coefficients(
+    body: Poly,
+    first: tuple[Sym, tuple[str, ...]],
+    second: tuple[Sym, tuple[str, ...]],
+    values: Values,
+    row: Mapping[str, int] | None = None,
+) -> Array:
+    """d^2 body / d first d second (each a symbol with its sets) over (row indices, first's, second's)."""
+    a = first[0]._replace(args=tuple(f"{name}\x02" for name in first[0].args if isinstance(name, str)))
+    b = second[0]._replace(args=tuple(f"{name}\x03" for name in second[0].args if isinstance(name, str)))
+    lengths = dict(row or {})
+    for symbol, sets in ((a, first[1]), (b, second[1])):
+        lengths.update({str(name): _size(values, size) for name, size in zip(symbol.args, sets, strict=True)})
+    return evaluate(derivative(derivative(body, a), b), values, lengths)
