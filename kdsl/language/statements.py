@@ -27,6 +27,7 @@ from kdsl.language.syntax import (
     Span,
     Spec,
     SubjectTo,
+    Sum,
 )
 from kdsl.language.values import Choice, Member, Real, Sign, Type, Unknown, Vector, describe
 from kdsl.language.walk import top_terms, walk
@@ -171,9 +172,10 @@ def _maximised_norm(env: Environment, objective: Objective, term: Expr) -> None:
 
 
 def _unsquared(env: Environment, objective: Objective, terms: list[Expr]) -> None:
-    """A single unsquared norm, with no other norm beside it, is nearly always a forgotten square."""
+    """A single unsquared norm outside of sums, with no other norm beside it, is nearly always a forgotten square."""
     norms = [part for term in terms for part in walk(term) if isinstance(part, Norm)]
-    if len(norms) != 1:
+    sums = [part for part in walk(objective.body) if isinstance(part, Sum)]
+    if len(norms) != 1 or any(part is norms[0] for inside in sums for part in walk(inside)):
         return
     for term in terms:
         factors = term.factors if isinstance(term, Mul) else (term,)
