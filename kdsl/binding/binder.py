@@ -65,15 +65,21 @@ def bind(
     )
     read = {key: as_table(model, value) for key, value in tables.items()}
     sources = resolve(model, read, request)
-    raws = [raw_values(source, sources) for source in sources.values() if not isinstance(source, FromDefault)]
+    raws = all_raws(sources)
     sizes = find_sizes(model, raws)
     notes: list[Diagnostic] = [note for table in read.values() for note in table.notes]
     dropped: dict[str, int] = {}
     if drop_missing:
-        raws, sizes, dropped = drop_rows(raws, sizes)
+        sources, dropped = drop_rows(sources, raws, sizes)
+        raws = all_raws(sources)
+        sizes = find_sizes(model, raws)
         notes += [dropped_note(name, number, sizes[name]) for name, number in dropped.items() if number]
     check_sizes(model, sizes)
     return assemble(model, sources, raws, sizes, dropped, positive, scale, notes)
+
+
+def all_raws(sources: Mapping[str, Source]) -> list[Raw]:
+    return [raw_values(source, sources) for source in sources.values() if not isinstance(source, FromDefault)]
 
 
 def named_features(features: Sequence[str] | Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from kdsl.binding.distances import squared_distances
 from kdsl.binding.faults import fault, listing, nearest
 from kdsl.binding.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid, number
 from kdsl.binding.precomputed import Precomputed
-from kdsl.binding.python_kernel import PythonKernel
+from kdsl.binding.python_kernel import Function, PythonKernel
 from kdsl.binding.table import Matrix
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KERNEL_FAMILIES, KernelFamily, KernelParameter
 from kdsl.language.syntax import (
@@ -41,8 +41,6 @@ GAUSSIAN_WIDTHS = (
     ("sigma2", "1/(2 sigma2)", 2.0, 1),
     ("width", "1/width^2", 1.0, 2),
 )
-
-Function = Callable[..., Any]
 
 
 class Surroundings(NamedTuple):

@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.delimited import is_number
+from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, fault, listing, nearest
+from kdsl.binding.precomputed import test_points
 from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, place
 
 DENSE_SHARE = 0.25  # a sparse file with more entries than this becomes a dense matrix
@@ -95,7 +97,9 @@ class FeatureMap:
     """How the columns of a table become the points of an input; kept with the model, so that new data follow it.
 
     `columns` are names in the table (without the prefix `lo.`), `categories` the values of those columns
-    that are expanded one-hot, `names` the features that result, `scaling` what is applied at the end.
+    that are expanded one-hot, `names` the features that result, `scaling` what is applied at the end. Where
+    the kernel is precomputed the columns are kernel values with the training points, and the column `self` of
+    a new table, if it has one, is the self-kernel diagonal.
     """
 
     columns: tuple[str, ...]
@@ -108,11 +112,18 @@ class FeatureMap:
         """The points of a new table, with its columns found by name; missing values are an error."""
         features = self.raw(table, prefix)
         check_finite(features, self.names, table.source, table.lines)
+        if self.precomputed:
+            own = np.asarray(table.column("self"), dtype=np.float64) if "self" in table.names else None
+            cross = test_points(to_dense(features), len(self.names), own, cite(table.source))
+            return Points(cross, (*self.names, "self", "place"), table.source, table.lines)
         scaled = self.scaling.apply(features)
         return Points(scaled, self.names, table.source, table.lines)
 
-    def apply_array(self, array: Matrix, source: str) -> Points:
-        """The points of an array whose columns are those of training, in the same order."""
+    def apply_array(self, array: Matrix, source: str, diagonal: Floats | None = None) -> Points:
+        """The points of an array whose columns are those of training, in the same order.
+
+        `diagonal` is the self-kernel of the new points, for a precomputed kernel.
+        """
         if array.shape[1] != len(self.names):
             raise fault(
                 "K527",
@@ -120,6 +131,9 @@ class FeatureMap:
                 help=f"give the features {listing(self.names)}, in this order",
             )
         check_finite(array, self.names, source, None)
+        if self.precomputed:
+            cross = test_points(to_dense(array), len(self.names), diagonal, source)
+            return Points(cross, (*self.names, "self", "place"), source)
         return Points(self.scaling.apply(array), self.names, source)
 
     def raw(self, table: Table, prefix: str = "") -> Matrix:
@@ -129,15 +143,16 @@ class FeatureMap:
         if not self.categories and all(name in positions for name in wanted):
             chosen = table.values[:, [positions[name] for name in wanted]]
             return sp.csr_array(chosen) if sp.issparse(chosen) else np.ascontiguousarray(chosen)
+        if table.absent_is_zero and not self.categories:
+            there = [(positions[name], p) for p, name in enumerate(wanted) if name in positions]
+            places = np.array(there, dtype=np.int64).reshape(-1, 2).T
+            selection = sp.csr_array((np.ones(len(there)), (places[0], places[1])), (len(table.names), len(wanted)))
+            return sp.csr_array(table.values @ selection)
         parts = [self.part(table, name, column) for name, column in zip(wanted, self.columns, strict=True)]
-        if sp.issparse(table.values):
-            return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts], format="csr"))
         return np.column_stack(parts) if parts else np.empty((table.rows, 0))
 
     def part(self, table: Table, name: str, column: str) -> Floats:
         if name not in table.order:
-            if table.absent_is_zero:
-                return np.zeros((table.rows, max(1, len(self.categories.get(column, ())))))
             raise fault(
                 "K520",
                 f"{cite(table.source)} has no column `{name}`, which the model uses as a feature",

@@ -13,6 +13,8 @@ from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Against, Kernel
 from kdsl.binding.table import Floats, Matrix
 
+Function = Callable[..., Any]
+
 DIAGONAL_CHUNK = 256
 
 
@@ -20,7 +22,7 @@ DIAGONAL_CHUNK = 256
 class PythonKernel(Kernel):
     """function(X, Z) -> the matrix kappa(x, z), for the rows x of X and z of Z (dense float64)."""
 
-    function: Callable[..., Any]
+    function: Function
     name: str
 
     @property

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from kdsl.binding.faults import count, fault, warning
 from kdsl.binding.raw import Raw, cite_array
-from kdsl.binding.sources import index_sizes
+from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, Source, index_sizes
 from kdsl.binding.table import Array
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
@@ -60,24 +60,29 @@ def missing_rows(values: Any) -> Array:
     return np.asarray(np.isnan(values).reshape(len(values), -1).any(axis=1))
 
 
-def drop_rows(raws: Sequence[Raw], sizes: Mapping[str, int]) -> tuple[list[Raw], dict[str, int], dict[str, int]]:
-    """Leaves out, in every datum of an index set, the rows in which any of them is missing."""
+def drop_rows(
+    sources: Mapping[str, Source], raws: Sequence[Raw], sizes: Mapping[str, int]
+) -> tuple[dict[str, Source], dict[str, int]]:
+    """The sources without the rows in which any datum of the same index set is missing, and how many went."""
     keep = {size: np.ones(rows, dtype=bool) for size, rows in sizes.items()}
     for raw in raws:
         if raw.datum.sets and not raw.datum.sets[0].labelled:
             keep[raw.datum.sets[0].size] &= ~missing_rows(raw.values)
-    kept: list[Raw] = []
-    for raw in raws:
-        values, lines = raw.values, raw.lines
-        for axis, index_set in enumerate(raw.datum.sets):
-            flags = keep.get(index_set.size)
-            if flags is None or index_set.labelled or flags.all():
-                continue
-            values = values[flags] if axis == 0 else values[:, flags]
-            lines = lines[flags] if lines is not None and axis == 0 else lines
-        kept.append(raw._replace(values=values, lines=lines))
-    left = {size: int(flags.sum()) for size, flags in keep.items()}
-    return kept, left, {size: sizes[size] - left[size] for size in sizes}
+    kept = {name: without_rows(source, keep) for name, source in sources.items()}
+    return kept, {size: int(np.sum(~flags)) for size, flags in keep.items()}
+
+
+def without_rows(source: Source, keep: Mapping[str, Array]) -> Source:
+    flags = [None if s.labelled else keep.get(s.size) for s in source.datum.sets]
+    if isinstance(source, FromColumn | FromFeatures) and flags[0] is not None:
+        return source._replace(table=source.table.take(np.flatnonzero(flags[0])))
+    if isinstance(source, FromArray):
+        array = source.array
+        for axis, flag in enumerate(flags):
+            if flag is not None and not flag.all():
+                array = array[flag] if axis == 0 else array[:, flag]
+        return source._replace(array=array)
+    return source
 
 
 def dropped_note(size: str, number: int, left: int) -> Diagnostic:

@@ -74,10 +74,10 @@ def parameter(name, interval, default=None):
 
 
 def written(diagnostic: Diagnostic) -> str:
-    """A diagnostic as the tests spell it: message, why and help, one line each."""
+    """A diagnostic without source, as the command line prints it."""
     lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"]
-    lines += [f"  why: {diagnostic.why}"] if diagnostic.why else []
-    lines += [f"  help: {diagnostic.help}"] if diagnostic.help else []
+    lines += [f"  = why: {diagnostic.why}"] if diagnostic.why else []
+    lines += [f"  = help: {diagnostic.help}"] if diagnostic.help else []
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from binding_models import BINARY, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum, model, parameter
 
 from kdsl.binding.binder import bind, tables_from_data
-from kdsl.binding.composed import Normalized
+from kdsl.binding.composed import Normalized, Sum
 from kdsl.binding.gram import DenseGram
 from kdsl.binding.kernel_builder import build_kernel
 from kdsl.binding.kernels import Linear, Sigmoid
@@ -25,6 +25,7 @@ from kdsl.binding.precomputed import Precomputed, test_points, training_points
 from kdsl.binding.psd import audit_psd, repair
 from kdsl.binding.python_kernel import PythonKernel
 from kdsl.binding.reading import read_table
+from kdsl.binding.records import record_kernel, restore_kernel
 from kdsl.binding.svmlight import read_svmlight
 from kdsl.language.model import Interval
 from kdsl.language.syntax import KernelCall, KernelOn, KernelProduct, Name, Number
@@ -506,6 +507,11 @@ def k568():
 
 def k568_median():
     kernel(call("rbf", gamma=Name("median")), np.ones((4, 3)))
+
+
+def k569():
+    record = record_kernel(Sum((Linear(), PythonKernel(lambda a, b: a @ b.T, "mine"))))
+    restore_kernel(record)
 
 
 # ---------------------------------------------------------------- the audit

@@ -33,6 +33,7 @@ from hypothesis import strategies as st
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.parameters import bind_parameters
 from kdsl.binding.points import fit_scaling
+from kdsl.binding.precomputed import Precomputed
 from kdsl.binding.reading import read_table
 from kdsl.language.model import Interval
 from kdsl.language.syntax import KernelCall, Name
@@ -229,6 +230,23 @@ def test_precomputed_kernel_takes_the_matrix():
     bound = bind_data(spec, {"x": gram, "y": [1, -1]}, scale="standard")
     np.testing.assert_array_equal(bound.points["x"].features, [[2, 1, 2, 0], [1, 2, 2, 1]])
     assert bound.feature_maps["x"].precomputed and not codes(bound)
+
+
+def test_new_points_of_a_precomputed_kernel():
+    spec = model([X, SIGNS], kernels=(("k", KernelCall(Name("precomputed"), ())),))
+    bound = bind_data(spec, {"x": [[2.0, 1.0], [1.0, 2.0]], "y": [1, -1]})
+    kernel = Precomputed()
+    array = bound.feature_maps["x"].apply_array(np.array([[0.5, 0.25]]), "the array", np.array([3.0]))
+    table = bound.feature_maps["x"].apply(read_table({"self": [3.0], "x2": [0.25], "x1": [0.5]}))
+    for new in (array, table):
+        np.testing.assert_array_equal(kernel.block(new.features, bound.points["x"].features), [[0.5, 0.25]])
+        np.testing.assert_array_equal(kernel.diagonal(new.features), [3.0])
+
+
+def test_words_of_rows_left_out_make_no_feature():
+    table = {"age": [1.0, np.nan, 3.0], "kind": ["b", "a", "c"], "y": [0, 1, 1]}
+    bound = bind_data(BINARY, table, onehot=True, drop_missing=True)
+    assert bound.points["x"].names == ("age", "kind=b", "kind=c")
 
 
 def test_the_hash_knows_the_data_and_nothing_else(people):
