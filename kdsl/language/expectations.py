@@ -104,8 +104,6 @@ def expected_words(accepted: frozenset[str], kind: str) -> str:
     elif "SUBJECT_TO" in rest:
         words.append("a statement")
         rest.clear()
-    elif "POWER" in rest and "DOTDOT" not in rest and len(rest) == 1:
-        words.append("a power")
     if rest >= _ORDERS:
         if "NOT_EQUAL" in rest:
             side = " after the left-hand side" if kind == "CONSTRAINT" else ""
@@ -114,7 +112,7 @@ def expected_words(accepted: frozenset[str], kind: str) -> str:
     words += [word for terminal, word in _WORDS.items() if terminal in rest]
     if "STAR" in rest and len(words) < _MENTIONED:
         words.insert(0, "an operator")
-    words = list(dict.fromkeys(words))[:_MENTIONED]
+    words = list(dict.fromkeys(words))[:_MENTIONED] or ["something else"]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 

@@ -39,6 +39,7 @@ class _Layout:
         self.brackets = Brackets(faults)
         self.kind = {"spec": "", "kernel_list": "KERNEL"}.get(start, "EXPRESSION")
         self.in_sets = False
+        self.colon_seen = False
         self.previous = ""
 
     def run(self) -> list[Token]:
@@ -109,11 +110,11 @@ class _Layout:
         """Whether the token, first on its physical line, begins a logical line too."""
         if not self.previous:
             return True
-        if self.kind not in DECLARATIONS and self._is_label(position):
+        continues = self.brackets.inside_firm() or self.previous in CONTINUES_AFTER
+        in_head = self.kind == "CONSTRAINT" and not self.colon_seen
+        if self.kind not in DECLARATIONS and not (in_head and continues) and self._is_label(position):
             return True
-        if self.brackets.inside_firm():
-            return False
-        return self.previous not in CONTINUES_AFTER and self.raw[position].type not in CONTINUES_BEFORE
+        return not continues and self.raw[position].type not in CONTINUES_BEFORE
 
     def _is_label(self, position: int) -> bool:
         """Whether `name:`, `name[...]:` or `name[...] where ...:` begins at `position`."""
@@ -138,6 +139,7 @@ class _Layout:
 
     def _emit(self, token: Token) -> None:
         self.out.append(token)
+        self.colon_seen = self.colon_seen or token.type == "COLON"
         self.previous = BINDER_END if self.brackets.closed_binder else token.type
         self.brackets.closed_binder = False
 
@@ -147,7 +149,7 @@ class _Layout:
             self.out.append(Token("NEWLINE", "", end, end))
         self.brackets.finish()
         self.previous = ""
-        self.in_sets = False
+        self.in_sets = self.colon_seen = False
 
     def _retype(self, token: Token, position: int) -> Token:
         """Give `token` the terminal that its surroundings ask for, and keep the brackets."""

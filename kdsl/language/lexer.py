@@ -182,6 +182,7 @@ _MASTER = re.compile(
     r"|(?P<BAD>.)",
     re.DOTALL,
 )
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _TRANSLATION = str.maketrans(GREEK)
 
@@ -224,10 +225,12 @@ def scan(text: str) -> tuple[list[Token], list[Diagnostic]]:
             piece = _number(piece, Span(start, position), faults)
         elif kind == "POWER":
             piece = _power(piece, Span(start, position), faults)
+        elif kind in ("COMMENT", "STRING"):
+            _free_text(kind, piece, start, faults)
         elif kind == "BAD" and bad_end == start:
             bad_end = position
             continue
-        elif kind not in ("NEWLINE", "COMMENT", "BAR", "POWER_SIGN"):
+        elif kind not in ("NEWLINE", "BAR", "POWER_SIGN"):
             if len(faults) > limits.ERRORS:
                 break
             bad_end = position if kind == "BAD" else -1
@@ -261,13 +264,21 @@ def _power(piece: str, span: Span, faults: list[Diagnostic]) -> str:
     return piece
 
 
+def _free_text(kind: str, piece: str, start: int, faults: list[Diagnostic]) -> None:
+    """Check a title or a comment: the quotes of the one, and that neither holds what nobody sees."""
+    label = Label(Span(start, start + len(piece)))
+    if kind == "STRING" and (len(piece) == 1 or not piece.endswith('"')):
+        faults.append(Diagnostic("K119", "the title has no closing quote", (label,), help='write model name "title"'))
+    unseen = _UNSEEN.search(piece)
+    if unseen is not None:
+        code, message, hint = foreign(unseen.group())
+        place = Label(Span(start + unseen.start(), start + unseen.end()))
+        faults.append(Diagnostic(code, message, (place,), help=hint))
+
+
 def _slip(kind: str, piece: str, span: Span, faults: list[Diagnostic]) -> tuple[str, str]:
     """Report what has no meaning here; return the terminal and text it is read as."""
     label = (Label(span),)
-    if kind == "STRING":
-        if len(piece) == 1 or not piece.endswith('"'):
-            faults.append(Diagnostic("K119", "the title has no closing quote", label, help='write model name "title"'))
-        return kind, piece
     if kind == "SUCH_THAT":
         faults.append(Diagnostic("K117", f"`{piece}` is not a statement word", label, help="write `subject to`"))
         return "SUBJECT_TO", "subject to"

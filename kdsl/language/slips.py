@@ -123,7 +123,7 @@ def _without_label(failure: Failure) -> Diagnostic | None:
     first = failure.line[0]
     relations = [token for token in failure.line if token.type in RELATIONS]
     two_words = [token.type for token in failure.line[:2]] == ["NAME", "NAME"]
-    if relations and failure.in_block and not two_words:
+    if relations and failure.in_block:
         whole = Label(Span(first.start, failure.line[-1].end))
         why = "the label names the multiplier and says for which indices there is one"
         return Diagnostic("K115", "a constraint has no label", (whole,), why, "write label[i]: before it")

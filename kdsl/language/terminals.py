@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdsl.language.lexer import KEYWORDS
 
 BINDER_END = "the bracket that closes sum[...]"
-OPERAND_ENDS = frozenset({"NAME", "NUMBER", "POWER", "RPAR", "RSQB", "RBRACE", "NORM_CLOSE", "INNER_CLOSE"})
+OPERAND_ENDS = frozenset({"NAME", "NUMBER", "REAL", "POWER", "RPAR", "RSQB", "RBRACE", "NORM_CLOSE", "INNER_CLOSE"})
 OPERAND_STARTS = frozenset({"NAME", "NUMBER", "LPAR", "INNER_OPEN", "NORM_OPEN", "SUM", "ARGMAX"})
 RELATIONS = frozenset({"LESS_EQUAL", "GREATER_EQUAL", "NOT_EQUAL", "EQUAL", "LESS", "GREATER"})
 OPERATORS = frozenset({"PLUS", "MINUS", "STAR", "SLASH"})
