@@ -9,7 +9,7 @@ from kdsl.language.constants import constant
 from kdsl.language.diagnostics import Label
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Owner, Scope, Symbol
 from kdsl.language.suggestions import nearest
-from kdsl.language.syntax import Call, Expr, LetDecl, LossDecl, Name, Span
+from kdsl.language.syntax import Call, Expr, Item, LetDecl, LossDecl, Name, Span
 from kdsl.language.values import Member, Point, Real, Row, Sign, Type, Unknown, Vector, describe
 
 Visit = Generator[tuple[Expr, Scope], Type, Type]
@@ -100,6 +100,8 @@ def only_in_predict(env: Environment, function: str, at: Span, scope: Scope) -> 
 def call_rule(env: Environment, expression: Call, scope: Scope) -> Visit:
     function = expression.function.id
     symbol = env.symbols.get(function)
+    if function in env.disputed:
+        return UNKNOWN
     if symbol is not None and symbol.kind in ("abbreviation", "loss", "kernel"):
         env.used.add(function)
         if isinstance(symbol.declaration, LetDecl):
@@ -200,7 +202,9 @@ def _phi(env: Environment, call: Call, scope: Scope) -> Visit:
     if isinstance(value, Point | Unknown):
         return Vector() if isinstance(value, Point) else UNKNOWN
     written = env.text(argument)
-    hint = f"declare it as an input: `data {written} : input`"
+    hint = "write phi(x[i]) with an input x"
+    if isinstance(argument, Name | Item):
+        hint = f"declare it as an input: `data {written} : input`"
     if isinstance(value, Member):
         inputs = [s.name for s in env.symbols.values() if isinstance(s.value, Point) and s.sets == (value.set,)]
         hint = f"write phi({inputs[0]}[{written}])" if inputs else hint

@@ -111,6 +111,7 @@ def _declare(env: Environment, name: Name, symbol: Symbol) -> bool:
             why="one name stands for one thing in a model",
             help="rename one of the two",
         )
+        env.disputed.add(name.id)
         return False
     env.symbols[name.id] = symbol
     return True
@@ -253,9 +254,11 @@ def _parameter(env: Environment, entry: SymbolDecl) -> Parameter:
     value: Type = Real()
     if entry.domain.kind in ("real", "interval"):
         interval = _interval(env, entry.domain)
-    else:
+    elif _named(env, entry.domain):
         value = Unknown()
         _wrong_domain(env, entry, "a parameter", "`real`, `real >= 0` or an interval such as `in (0, inf)`")
+    else:
+        value = Unknown()
     default = _default(env, entry, interval, ())
     _enter(env, entry, Symbol(entry.name.id, "parameter", entry.name.span, sets, (), value, interval))
     return Parameter(entry.name.id, sets, interval, default, entry.span)
@@ -281,9 +284,11 @@ def _variable(env: Environment, entry: SymbolDecl) -> Variable:
                 why="over an open set a minimum need not be attained",
                 help="close it: [ ] instead of ( ), >= instead of >",
             )
-    else:
+    elif _named(env, domain):
         value = Unknown()
         _wrong_domain(env, entry, "an unknown", "`real`, `real >= 0` or `H(k)` with a kernel k")
+    else:
+        value = Unknown()
     if entry.default is not None:
         env.error(
             "K319",
@@ -310,16 +315,21 @@ def _labels(env: Environment, name: Name) -> IndexSet | None:
     near = nearest(name.id, [*sets, "real", "input"])
     env.error(
         "K222",
-        f"`{name.id}` is not a set of labels"
+        f"unknown domain `{name.id}`"
         if symbol is None
         else f"`{name.id}` is {KIND_WORDS[symbol.kind]}, not a set",
         name.span,
-        "unknown domain",
+        "not a domain",
         why="a domain is `input`, `real`, an interval, `{-1, 1}`, or a set that an index runs over",
         help=f"did you mean `{near}`?" if near else f"declare an index over it: `index k in {name.id}`",
         subject=(name.id,),
     )
     return None
+
+
+def _named(env: Environment, domain: Domain) -> bool:
+    """Whether a domain is one of the language's, or the name of a known set; an unknown name is reported."""
+    return domain.kind != "set" or domain.name is None or _labels(env, domain.name) is not None
 
 
 def _is_kernel(env: Environment, name: Name) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kdsl.language.scopes import Environment
 from kdsl.language.syntax import Call, Expr, Item, LetDecl, Name
-from kdsl.language.values import Member, Point, Real, Row, Type, Unknown
+from kdsl.language.values import Member, Point, Row, Type, Unknown
 from kdsl.language.walk import walk
 
 
 def formal_type(env: Environment, formal: str, body: Expr, point: bool) -> Type:
-    """The type of `formal` in `body`; where nothing tells, a point if `point`, else a number.
+    """The type of `formal` in `body`; where nothing tells, a point if `point`, else left open.
 
     An argument of phi, of a kernel or of another let's point is a point; what stands as a subscript is an
     index of the set expected there; `t[j]` makes t a row of numbers; in a predict clause an argument that
@@ -40,7 +40,7 @@ def formal_type(env: Environment, formal: str, body: Expr, point: bool) -> Type:
                         if key not in seen:
                             seen.add(key)
                             pending.append((let.formals[position].id, let.body))
-    return Point() if point else Real()
+    return Point() if point else Unknown()
 
 
 def _in_item(env: Environment, name: str, item: Item) -> Type | None:

@@ -28,6 +28,8 @@ def name_rule(env: Environment, expression: Name, scope: Scope) -> Visit:
         unknown_name(env, expression, (), scope)
         return UNKNOWN
     env.used.add(symbol.name)
+    if symbol.name in env.disputed:
+        return UNKNOWN
     if symbol.kind == "index":
         unbound_index(env, expression, scope, None, None)
         return UNKNOWN
@@ -52,6 +54,8 @@ def item_rule(env: Environment, expression: Item, scope: Scope) -> Visit:
         yield from _subscripts(env, expression, (bound.set,), scope)
         return Real()
     symbol = env.symbols.get(base.id)
+    if base.id in env.disputed:
+        return UNKNOWN
     if bound is not None or (symbol is not None and symbol.kind not in ("datum", "parameter", "variable")):
         _no_subscripts(env, expression, symbol)
         return UNKNOWN
@@ -226,19 +230,17 @@ def unknown_name(env: Environment, name: Name, subscripts: tuple[Expr, ...], sco
             subject=(written,),
         )
         return
-    listed = ", ".join(env.text(subscript) for subscript in subscripts)
     near = nearest(written, known)
     slack = written.rstrip("'").startswith(SLACKS)
     if slack:
         _undeclared_slack(env, name, subscripts, near)
         return
-    shape = f"{written}[{listed}]" if subscripts else written
     env.error(
         "K201",
         f"unknown name `{written}`",
         name.span,
         "nothing of this name is declared",
-        help=f"did you mean `{near}`?" if near else f"declare it: `var {shape} : real`, or in a `data` or `param` line",
+        help=f"did you mean `{near}`?" if near else "declare it in a `var`, `param` or `data` line",
         subject=(written,),
     )
 
@@ -264,8 +266,8 @@ def _undeclared_slack(env: Environment, name: Name, subscripts: tuple[Expr, ...]
 def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None, position: int | None) -> None:
     """Reports an index that no label, sum or formal binds; once for each statement."""
     owner, written = scope.owner, name.id
-    if any(index not in env.indices for index in owner.indices):
-        return  # the index that the label names in its stead is reported already
+    if any(index not in env.indices for index in (*owner.indices, *scope.places)):
+        return  # the label or a sum names an undeclared index in its stead, which is reported already
     where = "the objective" if owner.kind == "objective" else f"`{owner.title}`"
     shown = env.text(item) if item is not None else written
     subject = (owner.kind, owner.title, written)
@@ -318,6 +320,7 @@ def bind_indices(env: Environment, indices: tuple[Name, ...], scope: Scope) -> S
         if name.id not in env.indices:
             undeclared_index(env, name)
             bound[name.id] = UNKNOWN
+            places[name.id] = name.span
             continue
         env.used.add(name.id)
         if name.id in bound or isinstance(scope.bound.get(name.id), Member):

@@ -81,7 +81,7 @@ class Scope(NamedTuple):
 
 
 class Findings:
-    """Collects diagnostics; the same code at the same place, or about the same subject, is kept once."""
+    """Collects diagnostics; of several with one code and place, or about one subject, the first is kept."""
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
@@ -91,7 +91,7 @@ class Findings:
         start, end = diagnostic.labels[0].span if diagnostic.labels else (0, 0)
         keys: list[tuple[object, ...]] = [(diagnostic.code, start, end)]
         if subject:
-            keys.append((diagnostic.code, *subject))
+            keys.append(("subject", *subject))
         if any(key in self._seen for key in keys):
             return
         self._seen.update(keys)
@@ -111,6 +111,7 @@ class Environment:
         self.symbols: dict[str, Symbol] = {}
         self.indices: dict[str, Index] = {}
         self.used: set[str] = set()
+        self.disputed: set[str] = set()  # names that are declared twice: their uses are not judged
         self.expanded: dict[tuple[object, ...], Type] = {}
         self.expanding: list[str] = []
 
