@@ -14,7 +14,6 @@ from kdsl.algebra.signs import Domains, Range
 from kdsl.algebra.terms import Bracket, Factor, Index, Inner, Sym, Vec
 from kdsl.language.diagnostics import Diagnostic, Label
 from kdsl.language.model import Model
-from kdsl.language.syntax import Span
 
 _TRIALS = 4
 _COUNT = 2  # how many members every index set has in a trial
@@ -24,13 +23,12 @@ _DIMENSION = 2  # of the Hilbert spaces in a trial
 def check_convexity(primal: Primal, model: Model) -> tuple[Primal, list[Diagnostic]]:
     """(the primal, shifted where that is what makes it convex; what is not convex, located)."""
     problems: list[Diagnostic] = []
-    spans: dict[str, Span] = {c.label: c.span for c in model.constraints}
     if any(not c.equality and not is_convex(c.body, primal.domains) for c in primal.conditions):
         primal = _shifted(primal)
     if not is_convex(primal.objective, primal.domains):
         problems.append(_objective_fault(primal, model))
     for condition in primal.conditions:
-        span = spans.get(condition.label.rstrip("'"), model.objective.span)
+        span = condition.span
         quadratic = any(degree_in_unknowns(m) > 1 for m in condition.body.terms)
         if condition.equality and quadratic:
             problems.append(

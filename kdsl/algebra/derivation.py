@@ -11,7 +11,12 @@ from kdsl.algebra.formulate import formulate
 from kdsl.algebra.hilbert_unknowns import eliminate_hilbert_unknowns
 from kdsl.algebra.kkt import KktCondition, kkt_of
 from kdsl.algebra.lagrangian import Lagrangian, lagrangian_of
-from kdsl.algebra.linear_unknowns import eliminate_linear_unknowns, eliminate_sign_multipliers, rows_to_bounds
+from kdsl.algebra.linear_unknowns import (
+    eliminate_linear_unknowns,
+    eliminate_sign_multipliers,
+    refuse_infeasible_rows,
+    rows_to_bounds,
+)
 from kdsl.algebra.loss_conjugates import eliminate_losses
 from kdsl.algebra.merge_pairs import merge_pairs
 from kdsl.algebra.primal import Primal
@@ -57,11 +62,12 @@ def derive_primal(model: Model, primal: Primal) -> Derivation:
         maximise_sign_multipliers,
         eliminate_losses,
         eliminate_hilbert_unknowns,
+        refuse_infeasible_rows,
         rows_to_bounds,
     ):
         state = minimise(state)
     exact = _dual(state)
-    folding = fold_norms(merge_pairs(Folding(exact), state.domains()))
+    folding = fold_norms(merge_pairs(Folding(exact), state.domains()), state.domains())
     return Derivation(
         model,
         primal,

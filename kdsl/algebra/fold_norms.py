@@ -8,24 +8,27 @@ from math import isqrt
 from kdsl.algebra.dual import DualVariable, FoldedNorm, Root
 from kdsl.algebra.folding import Folding
 from kdsl.algebra.poly import Poly, collect
-from kdsl.algebra.state import contains, divided, is_zero
+from kdsl.algebra.signs import Domains
+from kdsl.algebra.state import contains, divided, is_zero, mentions_multiplier
 from kdsl.algebra.steps import Equation, Step
 from kdsl.algebra.terms import Factor
 
 
-def fold_norms(folding: Folding) -> Folding:
+def fold_norms(folding: Folding, domains: Domains) -> Folding:
     """-Q/lam - k lam over lam >= 0 is at most -2 sqrt(Q k), at lam = sqrt(Q / k)."""
     for variable in folding.dual.variables:
-        if is_zero(variable.lower) and not variable.indices:
-            folding = _fold_norm(folding, variable)
+        if is_zero(variable.lower) and variable.upper is None and not variable.indices:
+            folding = _fold_norm(folding, variable, domains)
     return folding
 
 
-def _fold_norm(folding: Folding, variable: DualVariable) -> Folding:
+def _fold_norm(folding: Folding, variable: DualVariable, domains: Domains) -> Folding:
     dual, symbol = folding.dual, variable.symbol
-    if any(row.body.mentions(variable.label, ("mult",)) for row in dual.rows):
+    elsewhere = [row.body for row in dual.rows] + [d.value for d in dual.definitions]
+    elsewhere += [poly for cone in dual.cones for poly in (cone.body, cone.radius)]
+    if any(poly.mentions(variable.label, ("mult",)) for poly in elsewhere):
         return folding
-    if any(d.value.mentions(variable.label, ("mult",)) for d in dual.definitions):
+    if variable.label in {term.label for term in dual.conjugates}:
         return folding
     inverse, _ = dual.objective.split(lambda m: (symbol, -1) in m.factors)
     linear, _ = dual.objective.split(lambda m: (symbol, 1) in m.factors)
@@ -34,7 +37,7 @@ def _fold_norm(folding: Folding, variable: DualVariable) -> Folding:
         return folding
     quadratic = -(inverse * Poly.of(symbol))  # Q
     price = -divided(linear, symbol)  # k
-    if price.as_number() is None and len(price.terms) != 1:
+    if len(price.terms) != 1 or mentions_multiplier(price) or not domains.non_negative(price):
         return folding
     coefficient, radicand = _rooted(price, quadratic)
     whole = not rest and not dual.conjugates and not dual.entropies and not dual.roots

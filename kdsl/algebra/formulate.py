@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
 from kdsl.algebra import plq
 from kdsl.algebra.convexity import check_convexity
-from kdsl.algebra.losses import FoundLoss, ObjectiveReader, degree, degree_in_unknowns
+from kdsl.algebra.losses import FoundLoss, ObjectiveReader, degree, degree_in_unknowns, fresh
 from kdsl.algebra.poly import ExpansionTooLarge, Poly, collect
 from kdsl.algebra.primal import Condition, LossTerm, Primal, Reformulation, Unknown
 from kdsl.algebra.signs import Range
@@ -34,6 +35,7 @@ def formulate(model: m.Model) -> Primal:
             v.kernel,
             "declared",
             v.name,
+            v.span,
         )
         for v in model.variables
     )
@@ -42,7 +44,10 @@ def formulate(model: m.Model) -> Primal:
     objective = _guarded(problems, model.objective, lambda: reader.read(model.objective, {})) or Poly()
     conditions: list[Condition] = []
     for constraint in model.constraints:
-        conditions += _guarded(problems, constraint, lambda c=constraint: _conditions(translator, c)) or ()  # type: ignore[misc]
+        labels = {c.label for c in model.constraints} | {f.term.label for f in reader.found}
+        labels |= {c.label for c in conditions}
+        read = partial(_conditions, translator, constraint, labels)
+        conditions += _guarded(problems, constraint, read) or ()
     if problems:
         raise KdslError(problems)
     residuals = [_residual(found) for found in reader.found]
@@ -112,7 +117,7 @@ def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint, read: Call
 # ---------------------------------------------------------------- conditions
 
 
-def _conditions(translator: Translator, constraint: m.Constraint) -> tuple[Condition, ...]:
+def _conditions(translator: Translator, constraint: m.Constraint, taken: Set[str]) -> tuple[Condition, ...]:
     """The one condition of a constraint, or one for each branch of a max or abs that is bounded above."""
     scope: Scope = {name: name for name in constraint.indices}
     comparison = constraint.comparison
@@ -134,15 +139,13 @@ def _conditions(translator: Translator, constraint: m.Constraint) -> tuple[Condi
     if equality:  # 0 = left - right, as written
         body = translator.scalar(comparison.left, scope) - translator.scalar(comparison.right, scope)
         bodies = (-body if _is_ball(-body) else body,)
-    result = []
+    result: list[Condition] = []
     for n, body in enumerate(bodies):
         kind = "ball" if _is_ball(body) else "stated"
         tight = kind == "ball" and equality
-        result.append(
-            Condition(
-                constraint.label + "'" * n, constraint.indices, sets, support, body, equality and not tight, kind, tight
-            )
-        )
+        label = constraint.label if n == 0 else fresh(constraint.label, taken | {c.label for c in result})
+        plain = equality and not tight
+        result.append(Condition(label, constraint.indices, sets, support, body, plain, kind, tight, constraint.span))
     return tuple(result)
 
 
@@ -191,7 +194,9 @@ def _sign_conditions(translator: Translator, unknowns: tuple[Unknown, ...]) -> I
                 continue
             body = (Poly.of(unknown.symbol) - Poly.number(end)).scale(sign)
             label = f"{unknown.name} {relation} {end}"
-            yield Condition(label, unknown.indices, unknown.sets, unknown.support, body, False, "sign")
+            yield Condition(
+                label, unknown.indices, unknown.sets, unknown.support, body, False, "sign", False, unknown.span
+            )
 
 
 # -------------------------------------------------------------------- losses
@@ -201,9 +206,10 @@ def _residual(found: FoundLoss) -> tuple[Unknown, Condition]:
     """The residual unknown of a loss and the equation that defines it."""
     term = found.term
     indices, sets = loss_indices(term)
-    unknown = Unknown(term.residual, indices, sets, term.support, None, "residual", term.residual)
+    unknown = Unknown(term.residual, indices, sets, term.support, None, "residual", term.residual, found.node.span)
     body = (found.argument - Poly.of(unknown.symbol)).scale(term.orientation)
-    return unknown, Condition(term.label, indices, sets, term.support, body, True, "residual")
+    condition = Condition(term.label, indices, sets, term.support, body, True, "residual", False, found.node.span)
+    return unknown, condition
 
 
 def loss_indices(term: LossTerm) -> tuple[tuple[str, ...], tuple[str, ...]]:

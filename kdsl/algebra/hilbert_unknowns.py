@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kdsl.algebra.dual import Cone, Expansion, Row, Tightness
+from kdsl.algebra.linear_unknowns import rows_to_bounds
 from kdsl.algebra.plq import HALF
 from kdsl.algebra.poly import Poly, derivative, dot, place_support
 from kdsl.algebra.primal import Unknown
-from kdsl.algebra.square_unknowns import inverted
+from kdsl.algebra.square_unknowns import curves_the_wrong_way, inverted
 from kdsl.algebra.state import State, contains, divided, fail, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
 from kdsl.algebra.terms import Inner, Sym, Vec
@@ -39,7 +40,11 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
             f"nothing holds `{unknown.shown}`: no constraint bounds it and its norm costs nothing",
             f"the Lagrangian is linear in {unknown.shown}, so its minimum is minus infinity",
             f"add a penalty such as 1/2 ||{unknown.shown}||^2, or a bound on the norm",
+            unknown.span,
+            "free to move",
         )
+    if not state.domains().non_negative(curvature):
+        raise curves_the_wrong_way(unknown)
     where = (unknown.indices, unknown.sets, unknown.support)
     support = place_support(unknown.support, unknown.indices)
     square = (curvature * Poly.of(Inner(symbol, symbol))).scale(HALF)
@@ -67,7 +72,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     return state.stepped(
         step,
         body=untouched - loss.sum(unknown.indices, unknown.sets, support),
-        expansions=(*state.expansions, Expansion(symbol, value)),
+        expansions=(*state.expansions, Expansion(symbol, value, inverse.inverse(), curvature)),
     )
 
 
@@ -78,6 +83,7 @@ def _coupled(unknown: Unknown) -> Exception:
         "closed form",
         "completing the square needs one squared norm for each index",
         "write the penalty as a sum of squared norms of separate variables",
+        unknown.span,
     )
 
 
@@ -103,18 +109,23 @@ def _folded(state: State, curvature: Poly, unknown: Unknown) -> tuple[State, Pol
 def _tightened(state: State, row: Row) -> State | None:
     """Sum of multipliers <= s is an equation where the dual does not fall as they grow and their bounds let them."""
     labels = {name for role, name in row.body.symbols() if role == "mult"}
+    settled = {term.label for term in state.conjugates} | {term.label for term in state.entropies}
+    others = rows_to_bounds(state).rows
     upper = Poly()
     unbounded = False
     for variable in state.variables:
         if variable.label not in labels:
             continue
-        if not _grows_with_squares(derivative(state.body, variable.symbol)):
+        coefficient = derivative(row.body, variable.symbol)
+        rises = _grows_with_squares(derivative(state.body, variable.symbol))
+        if not rises or variable.label in settled or not state.domains().positive(coefficient):
             return None
         bound = variable.upper if variable.upper is not None else _bound_in_rows(state, variable.label)
+        if any(r.origin != row.origin and r.body.mentions(variable.label, ("mult",)) for r in others):
+            return None
         if bound is None:
             unbounded = True
         else:
-            coefficient = derivative(row.body, variable.symbol)
             upper = upper + (coefficient * bound).sum(variable.indices, variable.sets)
     _, constant = row.body.split(lambda monomial: mentions_multiplier(Poly({monomial: row.body.terms[monomial]})))
     slack = upper + constant  # sum of the upper bounds minus s
@@ -148,8 +159,6 @@ def _certainly_enough(state: State, slack: Poly) -> bool:
 
 
 def _bound_in_rows(state: State, label: str) -> Poly | None:
-    from kdsl.algebra.linear_unknowns import rows_to_bounds
-
     return next(v for v in rows_to_bounds(state).variables if v.label == label).upper
 
 
@@ -181,6 +190,7 @@ def _cone(state: State, unknown: Unknown, symbol: Vec, norm: Sym) -> State:
             f"`{unknown.shown}` has both a squared and an unsquared norm",
             "the dual of their sum is a distance to a ball, which is not derived",
             "keep one of the two penalties",
+            unknown.span,
         )
     weight = derivative(state.body, norm)
     _, rest = state.body.split(lambda monomial: contains(monomial, symbol) or contains(monomial, norm))

@@ -8,6 +8,7 @@ from kdsl.algebra.primal import Unknown
 from kdsl.algebra.state import State, contains, divided, fail, is_zero, mentions_multiplier, mentions_unknown
 from kdsl.algebra.steps import Equation, Partial, Step
 from kdsl.algebra.terms import Sym
+from kdsl.language.diagnostics import KdslError
 
 
 def eliminate_linear_unknowns(state: State) -> State:
@@ -23,14 +24,7 @@ def eliminate_linear_unknowns(state: State) -> State:
 
 def _row_from(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> State:
     if not mentions_multiplier(gradient):
-        name = unknown.shown or unknown.name
-        raise fail(
-            "K404",
-            f"nothing holds `{name}`: the objective falls without end as it moves",
-            f"the Lagrangian is linear in {name} with a coefficient that no multiplier can cancel, so the problem is "
-            "unbounded (its dual is infeasible)",
-            f"bound {name} by a constraint, or penalise it in the objective",
-        )
+        raise _unbounded(unknown)
     row = Row(gradient, True, unknown.indices, unknown.sets, unknown.support, unknown.name)
     rest, _ = state.body.split(lambda monomial: not contains(monomial, symbol))
     step = Step(
@@ -49,6 +43,28 @@ def _row_from(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> St
     return state.stepped(step, body=rest, rows=(*state.rows, row))
 
 
+def _unbounded(unknown: Unknown) -> KdslError:
+    name = unknown.shown or unknown.name
+    return fail(
+        "K404",
+        f"nothing holds `{name}`: the objective falls without end as it moves",
+        f"the Lagrangian is linear in {name} with a coefficient that no multiplier can cancel, so the problem is "
+        "unbounded (its dual is infeasible)",
+        f"bound {name} by a constraint, or penalise it in the objective",
+        unknown.span,
+        "free to move",
+    )
+
+
+def refuse_infeasible_rows(state: State) -> State:
+    """The state, unless a row contradicts the signs of its multipliers: then the problem is unbounded."""
+    domains = state.domains()
+    for row in state.rows:
+        if domains.positive(row.body) or (row.equality and domains.positive(-row.body)):
+            raise _unbounded(state.lagrangian.primal.unknown(row.origin))
+    return state
+
+
 def eliminate_sign_multipliers(state: State) -> State:
     """A multiplier >= 0 that occurs in one row only, alone, is a slack of that row: the row becomes an inequality."""
     order = sorted(state.variables, key=lambda v: state.lagrangian.multiplier(v.label).kind != "sign")
@@ -62,14 +78,16 @@ def eliminate_sign_multipliers(state: State) -> State:
 
 def _as_inequality(state: State, variable: DualVariable, row: Row) -> State:
     symbol = variable.at(row.indices)
-    if len(row.indices) != len(variable.indices):
+    if len(row.indices) != len(variable.indices) or variable.support != row.support:
         return state
     part, rest = row.body.split(lambda monomial: contains(monomial, symbol))
     coefficient = divided(part, symbol).as_number()
     if part != Poly.of(symbol).scale(coefficient or 1) or not coefficient:
         return state
     value = rest.scale(-1 / coefficient)  # the multiplier, which must be >= 0
-    inequality = row._replace(body=-value, equality=False)
+    if not mentions_multiplier(value) and not state.domains().non_negative(value):
+        raise _unbounded(state.lagrangian.primal.unknown(row.origin))
+    kept = (row._replace(body=-value, equality=False),) if mentions_multiplier(value) else ()
     names = dict(zip(row.indices, variable.indices, strict=True))
     step = Step(
         "sign",
@@ -82,7 +100,7 @@ def _as_inequality(state: State, variable: DualVariable, row: Row) -> State:
     )
     return state.stepped(
         step,
-        rows=tuple(inequality if r is row else r for r in state.rows),
+        rows=tuple(new for r in state.rows for new in (kept if r is row else (r,))),
         variables=state.without(variable.label),
         eliminated=(*state.eliminated, Eliminated(variable.label, value.rename(dict(names)))),
     )
@@ -137,7 +155,8 @@ def _bound(state: State, row: Row) -> tuple[DualVariable, Poly | None, Poly | No
     names_at = dict(zip(row.indices, variable.indices, strict=True))
     value = (-(rest * coefficient.inverse())).rename(dict(names_at))
     if row.equality:
-        return variable, value, value
+        settled = variable.upper is None and (variable.lower is None or state.domains().non_negative(value))
+        return (variable, value, value) if settled else None
     if positive:
         return (variable, None, value) if variable.upper is None else None
     tighter = variable.lower is None or (is_zero(variable.lower) and state.domains().non_negative(value))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from itertools import chain
 from typing import NamedTuple
 
 from kdsl.algebra import plq
@@ -160,10 +161,10 @@ class ObjectiveReader:
         function: Plq | Logistic | Multinomial,
         opened: tuple[Opened, ...],
     ) -> Poly:
-        free = argument.free_indices()
-        fresh = [(n, size) for o in opened for n, size in zip(o.names, o.sets, strict=True) if n in free]
-        names = tuple(n for n, _ in fresh)
-        letters = tuple(n.split("\x01")[0] for n in names)
+        free = argument.free_indices() | _indices_of_function(function)
+        needed = [(n, size) for o in opened for n, size in zip(o.names, o.sets, strict=True) if n in free]
+        names = tuple(n for n, _ in needed)
+        letters = _distinct(tuple(n.split("\x01")[0] for n in names))
         brackets = [
             b for o in opened for b in o.support if {x for x in leaves_of(b) if isinstance(x, str)} <= set(names)
         ]
@@ -171,10 +172,8 @@ class ObjectiveReader:
         if isinstance(function, Multinomial) and isinstance(function.target, At):
             target = function.target
             function = function._replace(target=target._replace(args=tuple(_renamed(a, renaming) for a in target.args)))
-        label = name
-        while any(f.term.label == label for f in self.found):
-            label += "'"
-        residual = "r" + "'" * len(self.found)
+        label = fresh(name, {f.term.label for f in self.found} | {c.label for c in self._translator.model.constraints})
+        residual = fresh("r", {f.term.residual for f in self.found} | self._translator.names)
         orientation, fault = 1, None
         if isinstance(function, Plq):
             function = function.mapped(lambda p: p.rename(dict(renaming)))
@@ -183,16 +182,15 @@ class ObjectiveReader:
                 orientation = -1
         else:
             orientation = -1
-        text = label.rstrip("'")
         term = LossTerm(
             label,
             letters,
-            tuple(z for _, z in fresh),
+            tuple(z for _, z in needed),
             lift_support(brackets, names),
             residual,
             function,
             orientation,
-            text,
+            name,
         )
         self.found.append(FoundLoss(term, argument.rename(dict(renaming)), node, fault))
         return Poly.of(Sym(label, names, "loss", term.support))
@@ -221,6 +219,27 @@ class ObjectiveReader:
             if found:
                 return found
         return default
+
+
+def fresh(name: str, taken: Set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _distinct(letters: tuple[str, ...]) -> tuple[str, ...]:
+    """Two sums over one letter, one inside the other by way of a `let`, get two letters."""
+    found: list[str] = []
+    for letter in letters:
+        found.append(fresh(letter, set(found)))
+    return tuple(found)
+
+
+def _indices_of_function(function: Plq | Logistic | Multinomial) -> set[str]:
+    """The free indices that the parameters of a loss bring in."""
+    if not isinstance(function, Plq):
+        return set()
+    return {n for p in (*function.breaks, *chain(*function.pieces)) for n in p.free_indices()}
 
 
 def _renamed(term: Index, renaming: Mapping[str, str]) -> Index:

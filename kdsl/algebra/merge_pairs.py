@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeGuard
 
 from kdsl.algebra.dual import DualVariable, MergedPair, Row
 from kdsl.algebra.folding import Folding
@@ -47,16 +48,23 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
         None if minus.upper is None else -minus.upper,
         plus.upper,
     )
-    pair = _Pair(plus, minus, beta)
+    pair = Pair(plus, minus, beta)
     objective = pair.rewritten(dual.objective)
     rows = [pair.rewritten_row(row) for row in dual.rows]
     kept = tuple(row for row in rows if row is not None)
-    if objective is None or len(kept) < len(rows) or not _only_costs(objective, kept, beta, domains):
+    bodies = [pair.rewritten(cone.body) for cone in dual.cones]
+    cones = tuple(c._replace(body=b) for c, b in zip(dual.cones, bodies, strict=True) if b is not None)
+    if objective is None or len(kept) < len(rows) or len(cones) < len(bodies):
+        return None
+    if pair.meets(*(c.radius for c in cones), *(d.value for d in dual.definitions)):
+        return None
+    if not _only_costs(objective, kept, beta, domains):
         return None
     return folding._replace(
         dual=dual._replace(
             objective=objective,
             rows=kept,
+            cones=cones,
             variables=tuple(beta if v.label == first.label else v for v in dual.variables if v.label != second.label),
         ),
         pairs=(*folding.pairs, MergedPair(beta.label, plus.label, minus.label)),
@@ -64,7 +72,7 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
     )
 
 
-def _step(pair: _Pair) -> Step:
+def _step(pair: Pair) -> Step:
     plus, minus, beta = pair.plus, pair.minus, pair.beta
     where = (beta.indices, beta.sets, beta.support)
     first, second = Poly.of(plus.symbol), Poly.of(minus.symbol)
@@ -101,7 +109,7 @@ def _oriented(objective: Poly, first: DualVariable, second: DualVariable) -> tup
     return second, first
 
 
-class _Pair:
+class Pair:
     """Rewrites polynomials in plus and minus as polynomials in beta = plus - minus and |beta| = plus + minus."""
 
     def __init__(self, plus: DualVariable, minus: DualVariable, beta: DualVariable) -> None:
@@ -111,7 +119,7 @@ class _Pair:
         """None where poly is not a form in the difference, the sum, and squares on the diagonal."""
         others, own = poly.split(lambda m: self._degree(m) == 0)
         linear, higher = own.split(lambda m: self._degree(m) == 1)
-        diagonal, quadratic = higher.split(_is_diagonal)
+        diagonal, quadratic = higher.split(is_diagonal)
         positive, negative = self._in_beta(linear, self.plus), self._in_beta(linear, self.minus)
         squares = self._in_beta(diagonal, self.plus)
         form = self._in_beta(quadratic, self.plus)
@@ -131,9 +139,12 @@ class _Pair:
             return None
         return row._replace(body=body)
 
+    def meets(self, *polys: Poly) -> bool:
+        return any(self._degree(monomial) for poly in polys for monomial in poly.terms)
+
     def _names(self, monomial: Monomial) -> list[str]:
         labels = (self.plus.label, self.minus.label)
-        return [f.name for f, p in monomial.factors for _ in range(p) if isinstance(f, Sym) and f.name in labels]
+        return [f.name for f, p in monomial.factors for _ in range(p) if _is_mult(f) and f.name in labels]
 
     def _degree(self, monomial: Monomial) -> int:
         return len(self._names(monomial))
@@ -148,14 +159,18 @@ class _Pair:
         return _mapped(poly, lambda f: f._replace(role="abs") if f.name == self.beta.label else f)
 
 
+def _is_mult(factor: Factor) -> TypeGuard[Sym]:
+    return isinstance(factor, Sym) and factor.role == "mult"
+
+
 def _mapped(poly: Poly, change: Callable[[Sym], Sym]) -> Poly:
     def changed(factor: Factor) -> Factor:
-        return change(factor) if isinstance(factor, Sym) else factor
+        return change(factor) if _is_mult(factor) else factor
 
     return collect((m.binders, tuple((changed(f), p) for f, p in m.factors), c) for m, c in poly.terms.items())
 
 
-def _is_diagonal(monomial: Monomial) -> bool:
+def is_diagonal(monomial: Monomial) -> bool:
     """Whether all multipliers stand at the same indices and no inner product couples them."""
     places = {f.args for f, _ in monomial.factors if isinstance(f, Sym) and f.role == "mult"}
     return len(places) == 1 and not any(isinstance(f, Inner) for f, _ in monomial.factors)

@@ -13,6 +13,7 @@ from itertools import permutations, product
 from typing import NamedTuple
 
 from kdsl.algebra.terms import (
+    At,
     Bracket,
     Factor,
     Index,
@@ -259,7 +260,7 @@ def _bracket(factor: Factor) -> Bracket:
 
 def canonical(binders: tuple[str, ...], factors: Factors) -> Monomial | None:
     """The canonical form of a monomial; None where it vanishes. A size factor replaces a sum over nothing."""
-    powers = _simplified(_merged(factors))
+    powers = _identified(_simplified(_merged(factors)))
     if powers is None:
         return None
     if not binders:
@@ -326,6 +327,21 @@ def _contracted(powers: dict[Factor, int]) -> tuple[dict[Factor, int], set[int]]
             return None
         powers = simplified
         done.add(place)
+
+
+def _identified(powers: dict[Factor, int] | None) -> dict[Factor, int] | None:
+    """Beside [g = group[i]] with a free index g, every other group[i] is written g."""
+    for delta in tuple(powers or ()):
+        if isinstance(delta, Bracket) and delta.relation == "=" and powers is not None:
+            free, label = delta.left, delta.right
+            if isinstance(free, str) and isinstance(label, (At, str)):
+
+                def rename(term: Index, free: str = free, label: Index = label) -> Index:
+                    return free if term == label else term
+
+                others = ((reindex(f, rename), p) for f, p in powers.items() if f != delta)
+                powers = _simplified(_merged((*others, (delta, 1))))
+    return powers
 
 
 def _delta(factor: Factor) -> Iterator[tuple[int, Index]]:

@@ -8,6 +8,7 @@ from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.signs import Domains
 from kdsl.algebra.terms import Bracket, Index, Sym, Vec
+from kdsl.language.syntax import NOWHERE, Span
 
 
 class Unknown(NamedTuple):
@@ -24,6 +25,7 @@ class Unknown(NamedTuple):
     space: str | None = None
     origin: str = "declared"
     shown: str = ""
+    span: Span = NOWHERE
 
     def at(self, args: tuple[Index, ...]) -> Sym | Vec:
         if self.space is not None:
@@ -51,6 +53,7 @@ class Condition(NamedTuple):
     equality: bool
     kind: str = "stated"
     tight: bool = False
+    span: Span = NOWHERE
 
 
 class Logistic(NamedTuple):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from kdsl.algebra.poly import Poly, collect
-from kdsl.algebra.terms import Inner, Sym, factor_key, leaves_of
+from kdsl.algebra.terms import Bracket, Inner, Sym, factor_key, leaves_of
 
 Ends = dict[tuple[str, str], "Range"]
 
@@ -73,6 +73,8 @@ class Domains:
                     piece = _times(piece, _power(self.range_of(factor), power))
                 elif isinstance(factor, Inner) and factor.left == factor.right:
                     piece = _times(piece, NON_NEGATIVE)
+                elif isinstance(factor, Bracket):
+                    piece = _times(piece, Range(Fraction(0), Fraction(1)))
                 else:
                     piece = _times(piece, ANYTHING)
             if monomial.binders:

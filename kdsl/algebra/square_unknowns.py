@@ -11,6 +11,7 @@ from kdsl.algebra.primal import Unknown
 from kdsl.algebra.state import State, contains, divided, fail, is_zero, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
 from kdsl.algebra.terms import Bracket, Sym
+from kdsl.language.diagnostics import KdslError
 
 
 def eliminate_square_unknowns(state: State) -> State:
@@ -39,9 +40,10 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
             f"`{unknown.shown}` is coupled with itself across its index",
             "completing the square needs one square for each index",
             "introduce a scalar for the sum that is squared, with a constraint that defines it",
+            unknown.span,
         )
     if not state.domains().non_negative(curvature):
-        raise fail("K402", f"the cost of `{unknown.shown}` curves the wrong way", "", "")
+        raise curves_the_wrong_way(unknown)
     state, inverse = inverted(state, curvature, unknown.name)
     value = -(rest * inverse)
     for bracket in place_support(unknown.support, unknown.indices):
@@ -55,7 +57,22 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
         ("it is least where its derivative vanishes",),
         (Equation(Partial(symbol), "=", gradient, *where), Equation(moving, "=", value, *where)),
     )
-    return state.stepped(step, body=untouched - total, expansions=(*state.expansions, Expansion(symbol, value)))
+    return state.stepped(
+        step,
+        body=untouched - total,
+        expansions=(*state.expansions, Expansion(symbol, value, inverse.inverse(), curvature)),
+    )
+
+
+def curves_the_wrong_way(unknown: Unknown) -> KdslError:
+    return fail(
+        "K402",
+        f"the cost of `{unknown.shown}` is not certain to be convex",
+        f"the coefficient of its square has to be >= 0 for all values that the declared domains allow, or the minimum "
+        f"over {unknown.shown} may be minus infinity",
+        "narrow the domains of the parameters in it, e.g. `C : in (0, inf)`",
+        unknown.span,
+    )
 
 
 def inverted(state: State, value: Poly, name: str) -> tuple[State, Poly]:
@@ -124,9 +141,13 @@ def _maximised(state: State, variable: DualVariable) -> State:
                 " >= 0 is the positive part of where its parabola has its top",
             ),
         )
+    expansions = state.expansions
+    if not eliminated.positive_part:
+        expansions = tuple(e._replace(value=substitute(e.value, symbol, Poly())) for e in expansions)
     return state.stepped(
         step,
         body=body,
+        expansions=expansions,
         conjugates=conjugates,
         variables=state.without(variable.label),
         eliminated=(*state.eliminated, eliminated),

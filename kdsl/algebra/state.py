@@ -22,7 +22,8 @@ from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.signs import Domains, Range
 from kdsl.algebra.steps import Step
 from kdsl.algebra.terms import Sym, Vec
-from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.diagnostics import Diagnostic, KdslError, Label
+from kdsl.language.syntax import NOWHERE, Span
 
 
 class State(NamedTuple):
@@ -90,5 +91,7 @@ def divided(poly: Poly, by: Sym | Vec) -> Poly:
     return Poly(terms)
 
 
-def fail(code: str, message: str, why: str, help: str) -> KdslError:
-    return KdslError([Diagnostic(code, message, (), why, help)])
+def fail(code: str, message: str, why: str, help: str, span: Span = NOWHERE, mark: str = "") -> KdslError:
+    """A refusal that points at `span`, the declaration of the unknown or the constraint it concerns."""
+    known = (span.start, span.end) != (NOWHERE.start, NOWHERE.end)
+    return KdslError([Diagnostic(code, message, (Label(span, mark),) if known else (), why, help)])

@@ -105,9 +105,11 @@ def bracket(relation: str, left: Index | Sym, right: Index | Sym) -> Bracket:
 
 
 def reindex_index(term: Index, rename: Rename) -> Index:
-    if isinstance(term, At):
-        return At(term.name, tuple(reindex_index(a, rename) for a in term.args))
-    return rename(term)
+    """rename() of the term; where that leaves a label as it is, of the indices inside the label."""
+    renamed = rename(term)
+    if isinstance(renamed, At) and renamed == term:
+        return At(renamed.name, tuple(reindex_index(a, rename) for a in renamed.args))
+    return renamed
 
 
 def _reindex_side(side: Index | Sym, rename: Rename) -> Index | Sym:

@@ -48,6 +48,15 @@ class Translator:
         }
         self.couplings = {index.names: index.where for index in model.indices if index.where}
         self.sizes = {index_set.size for index_set in self.letters.values()}
+        self.names = {
+            *self.variables,
+            *self.data,
+            *self.parameters,
+            *self.abbreviations,
+            *self.kernels,
+            *self.letters,
+            *self.sizes,
+        }
 
     # ---------------------------------------------------------------- symbols
 
