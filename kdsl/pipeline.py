@@ -10,6 +10,7 @@ from kdsl.language.syntax import Spec
 
 if TYPE_CHECKING:
     from kdsl.algebra.derivation import Derivation
+    from kdsl.algebra.evidence import Evidence
 
 
 class Checked(NamedTuple):
@@ -38,6 +39,13 @@ def derive(model: Model) -> Derivation:
     from kdsl.algebra.derivation import derive as derive_model
 
     return derive_model(model)
+
+
+def verify(derivation: Derivation, seed: int = 0, time_limit: float = 20.0) -> Evidence:
+    """Derivation -> Evidence: what random small instances, solved without the dual, say about it."""
+    from kdsl.algebra.evidence import verify as verify_derivation
+
+    return verify_derivation(derivation, seed=seed, time_limit=time_limit)
 
 
 def parse_spec(text: str, name: str = "model") -> Model:

@@ -63,14 +63,24 @@ def _guarded(arguments: list[str], console: Console) -> int:
         what = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
         console.err(f"kdsl: {what}\n")
         return ENVIRONMENT
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "kdsl":
+            return _our_fault(error, arguments, console)
+        console.err(f"kdsl: this needs the Python package {package}, which is not installed: pip install {package}\n")
+        return ENVIRONMENT
     except MemoryError:
         console.err("kdsl: not enough memory\n")
         return ENVIRONMENT
     except Exception as error:
-        from kdsl.cli.apology import apologise
+        return _our_fault(error, arguments, console)
 
-        apologise(error, arguments, console)
-        return BUG
+
+def _our_fault(error: Exception, arguments: list[str], console: Console) -> int:
+    from kdsl.cli.apology import apologise
+
+    apologise(error, arguments, console)
+    return BUG
 
 
 def _dispatch(arguments: list[str], console: Console) -> int:

@@ -139,6 +139,15 @@ def test_traceback_that_cannot_be_saved_is_shown(
     assert "Traceback" in err
 
 
+def test_missing_package_is_an_environment_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_with(monkeypatch, ModuleNotFoundError("No module named 'cvxpy.atoms'", name="cvxpy.atoms"))
+    code, _, err = outcome(capsys, "specs")
+    assert code == 4
+    assert "the Python package cvxpy, which is not installed" in err
+
+
 def test_memory_running_out_is_an_environment_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -466,3 +475,52 @@ def test_a_spec_that_is_wrong_stops_every_verb(
 def test_fmt_spells_symbols_as_asked(capsys: pytest.CaptureFixture[str], spelling: str) -> None:
     out = outcome(capsys, "fmt", spelling, "svm_1norm")[1]
     assert ("ξ" in out) is (spelling == "--unicode")
+
+
+# ------------------------------------------------------------------------ derive
+
+
+@pytest.mark.parametrize("option", ["--time-limit=0", "--time-limit=nan", "--seed=-1", "--seed=one", "--format=pdf"])
+def test_values_that_make_no_sense_are_usage_errors(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    code, out, err = outcome(capsys, "derive", "--verify", option, "svm_1norm")
+    assert (code, out) == (2, "")
+    assert option.split("=")[0] in err
+
+
+@pytest.mark.parametrize("form", ["text", "latex", "html", "json"])
+def test_output_file_holds_what_would_have_been_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, form: str
+) -> None:
+    file = tmp_path / "out"
+    assert outcome(capsys, "derive", "--format", form, "-o", str(file), "svm_1norm") == (0, "", "")
+    assert (0, file.read_text(encoding="utf-8"), "") == outcome(capsys, "derive", "--format", form, "svm_1norm")
+
+
+def test_output_file_that_cannot_be_written_is_an_environment_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, _, err = outcome(capsys, "derive", "-o", str(tmp_path / "absent" / "out"), "svm_1norm")
+    assert code == 4
+    assert "absent/out: No such file or directory" in err
+
+
+@pytest.mark.parametrize("name", resources.spec_names())
+def test_every_shipped_spec_derives_in_ascii_where_the_terminal_has_no_more(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    code, out, err = outcome(capsys, "derive", name)
+    assert (code, err) == (0, "")
+    assert out.isascii()
+    assert "\\u" not in out
+
+
+def test_evidence_that_fails_ends_with_3(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdsl.algebra import evidence
+
+    broken = evidence.Evidence((evidence.Check(evidence.PRIMAL_IS_DUAL, 1, 0.5, 1e-6),), 0.1)
+    monkeypatch.setattr(evidence, "verify", lambda derivation, seed, time_limit: broken)
+    code, out, err = outcome(capsys, "derive", "--verify", "svm_1norm")
+    assert code == 3
+    assert evidence.PRIMAL_IS_DUAL.split()[0] in out.lower() or "primal" in out.lower()
+    assert "does not support" in err

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from kdsl import pipeline
 from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter, write_result
 from kdsl.cli.terminal import Console
+from kdsl.cli.values import seconds, seed
 
 if TYPE_CHECKING:
     from kdsl.algebra.derivation import Derivation
+    from kdsl.algebra.evidence import Evidence
 
 FORMATS = ("text", "latex", "html", "json")
 
@@ -19,6 +21,11 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
     parser.add_argument("--format", choices=FORMATS, default="text", help="text unless given")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write to FILE instead of standard output")
+    parser.add_argument("--verify", action="store_true", help="test the derivation on random small instances")
+    parser.add_argument("--seed", type=seed, default=0, help="of the random instances (default: 0)")
+    parser.add_argument(
+        "--time-limit", type=seconds, default=20.0, metavar="SECONDS", help="for --verify (default: 20)"
+    )
     parser.add_argument("--strict", action="store_true", help="make warnings errors")
 
 
@@ -32,30 +39,37 @@ def _derive(source: Source, arguments: Namespace, console: Console) -> int:
     report(found, source, console)
     if checked.model is None or has_errors(found):
         return 1
+    derivation = pipeline.derive(checked.model)
+    evidence = None
+    if arguments.verify:
+        evidence = pipeline.verify(derivation, arguments.seed, arguments.time_limit)
     to_terminal = arguments.output is None and arguments.format == "text"
-    text = _render(pipeline.derive(checked.model), arguments.format, ascii=to_terminal and console.ascii)
+    text = _render(derivation, evidence, arguments.format, ascii=to_terminal and console.ascii)
     if arguments.output is not None:
         write_result(arguments.output, text)
     elif arguments.format == "text":
         console.out(text)
     else:
         console.out_file(text)
+    if evidence is not None and not evidence.passed:
+        console.err(f"{source.filename}: the evidence does not support the derivation\n")
+        return 3
     return 0
 
 
-def _render(derivation: Derivation, form: str, ascii: bool) -> str:
+def _render(derivation: Derivation, evidence: Evidence | None, form: str, ascii: bool) -> str:
     if form == "latex":
         from kdsl.render.latex import render as render_latex
 
-        return render_latex(derivation)
+        return render_latex(derivation, evidence)
     if form == "html":
         from kdsl.render.html import render as render_html
 
-        return render_html(derivation)
+        return render_html(derivation, evidence)
     if form == "json":
         from kdsl.render.json_ import render as render_json
 
-        return render_json(derivation)
+        return render_json(derivation, evidence)
     from kdsl.render.text import render as render_text
 
-    return render_text(derivation, ascii=ascii)
+    return render_text(derivation, evidence, ascii=ascii)
