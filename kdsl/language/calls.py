@@ -93,7 +93,9 @@ def only_in_predict(env: Environment, function: str, at: Span, scope: Scope) -> 
         at,
         f"in {'the ' if scope.owner.kind == 'objective' else ''}{scope.owner.title}",
         why=f"{function} is not convex: a problem that holds it has no dual without a gap",
-        help="use a loss instead, such as hinge(y[i] * f(x[i]))",
+        help="write an inequality for each case, such as y[i] * f(x[i]) >= 1 - xi[i]"
+        if scope.owner.kind == "constraint"
+        else "use a loss instead, such as hinge(y[i] * f(x[i]))",
     )
 
 
@@ -228,9 +230,7 @@ def _not_affine(env: Environment, function: str, argument: Expr, value: Real) ->
         argument.span,
         f"degree {value.degree}" if not value.atom else f"holds `{value.atom}`",
         why=f"a convex function of an affine argument is convex; of a curved one, {function}(...) need not be",
-        help="apply one loss to an affine expression"
-        if value.atom
-        else "square the loss instead of its argument, or add the square as a term of its own",
+        help=f"apply {function} to an expression without squares, losses and norms",
     )
 
 

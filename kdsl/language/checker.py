@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kdsl.language.declarations import Declarations, collect, tuple_filter
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.language.kernel_checks import check_kernels
@@ -11,13 +13,16 @@ from kdsl.language.statements import check_statements, check_unused
 from kdsl.language.syntax import ConstraintDecl, Objective, Predict, Spec, SubjectTo
 
 
-def check_spec(spec: Spec, source: str, name: str) -> tuple[Model | None, tuple[Diagnostic, ...]]:
+def check_spec(
+    spec: Spec, source: str, name: str, functions: Collection[str] = ()
+) -> tuple[Model | None, tuple[Diagnostic, ...]]:
     """The model (None where there is an error) and everything that is to be said about it, by position.
 
-    `name` is the stem of the file's name; a `model` line wins over it.
+    `name` is the stem of the file's name; a `model` line wins over it. `functions` are the names of the
+    caller's own Python functions that a kernel line may use.
     """
     findings = Findings()
-    env = Environment(source, findings)
+    env = Environment(source, findings, functions)
     declarations = collect(env, spec)
     check_kernels(env, declarations.kernels)
     check_statements(env, spec, declarations)

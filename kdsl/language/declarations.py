@@ -315,9 +315,7 @@ def _labels(env: Environment, name: Name) -> IndexSet | None:
     near = nearest(name.id, [*sets, "real", "input"])
     env.error(
         "K222",
-        f"unknown domain `{name.id}`"
-        if symbol is None
-        else f"`{name.id}` is {KIND_WORDS[symbol.kind]}, not a set",
+        f"unknown domain `{name.id}`" if symbol is None else f"`{name.id}` is {KIND_WORDS[symbol.kind]}, not a set",
         name.span,
         "not a domain",
         why="a domain is `input`, `real`, an interval, `{-1, 1}`, or a set that an index runs over",

@@ -81,6 +81,8 @@ def _check_call(env: Environment, call: KernelCall) -> None:
                 help=f"declare it as `{name} : real >= 0` or `in (0, inf)`",
             )
         return
+    if name in env.functions:
+        return
     family = FAMILIES_BY_NAME.get(name)
     if family is None:
         _unknown_kernel(env, call)
@@ -199,7 +201,7 @@ def _calculated(env: Environment, given: Expr) -> bool:
 
 def _check_name(env: Environment, family: KernelFamily, parameter: KernelParameter, given: Name) -> None:
     symbol = env.symbols.get(given.id)
-    if symbol is not None and symbol.kind == "parameter":
+    if symbol is not None and symbol.kind == "parameter" and not symbol.sets:
         env.used.add(given.id)
         if parameter.kind == "integer" or not _inside(parameter, symbol.interval):
             env.error(
@@ -216,13 +218,14 @@ def _check_name(env: Environment, family: KernelFamily, parameter: KernelParamet
         return
     if given.id in parameter.words:
         return
-    known = [*parameter.words, *(name for name, other in env.symbols.items() if other.kind == "parameter")]
-    near = nearest(given.id, known)
+    single = [name for name, other in env.symbols.items() if other.kind == "parameter" and not other.sets]
+    near = nearest(given.id, [*parameter.words, *single])
+    indexed = symbol is not None and symbol.kind == "parameter"
     env.error(
         "K229",
         f"`{given.id}` cannot be the value of `{parameter.name}`",
         given.span,
-        "neither a number nor a parameter",
+        "many numbers, one for each index" if indexed else "neither a number nor a parameter",
         help=f"did you mean `{near}`?" if near else _values(parameter),
     )
 

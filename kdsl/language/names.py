@@ -226,11 +226,11 @@ def unknown_name(env: Environment, name: Name, subscripts: tuple[Expr, ...], sco
             f"the Greek letter {written}" if written in GREEK else f"the Latin letter {written}",
             why="the Greek letter and the Latin one are different names",
             also=(Label(declared.span, "declared here"),) if declared else (),
-            help=f"write {env.slice(declared.span) if declared else twin} here, or rename the declaration",
+            help=f"write `{env.slice(declared.span) if declared else twin}` here, or rename the declaration",
             subject=(written,),
         )
         return
-    near = nearest(written, known)
+    near = nearest(written, known) or _size(env, written)
     slack = written.rstrip("'").startswith(SLACKS)
     if slack:
         _undeclared_slack(env, name, subscripts, near)
@@ -243,6 +243,12 @@ def unknown_name(env: Environment, name: Name, subscripts: tuple[Expr, ...], sco
         help=f"did you mean `{near}`?" if near else "declare it in a `var`, `param` or `data` line",
         subject=(written,),
     )
+
+
+def _size(env: Environment, written: str) -> str:
+    """The only size there is, where `written` is a letter that books use for the number of examples."""
+    sizes = [symbol.name for symbol in env.symbols.values() if symbol.kind == "size"]
+    return sizes[0] if len(sizes) == 1 and written in ("n", "N", "m", "M", "L") else ""
 
 
 def _undeclared_slack(env: Environment, name: Name, subscripts: tuple[Expr, ...], near: str) -> None:
@@ -367,6 +373,9 @@ def whole_tuples(env: Environment, indices: tuple[Name, ...]) -> None:
 def undeclared_index(env: Environment, name: Name) -> None:
     known = nearest(name.id, env.indices)
     symbol = env.symbols.get(name.id)
+    remedy = f"did you mean `{known}`?" if known else f"declare it: `index {name.id} in 1..l`"
+    if symbol is not None:
+        remedy = f"use an index: {', '.join(env.indices) or 'index i in 1..l'}"
     what = f"`{name.id}` is {KIND_WORDS[symbol.kind]}, not an index" if symbol else f"unknown index `{name.id}`"
     env.error(
         "K213",
@@ -374,6 +383,6 @@ def undeclared_index(env: Environment, name: Name) -> None:
         name.span,
         "not declared in an `index` line",
         also=(Label(symbol.span, "declared here"),) if symbol else (),
-        help=f"did you mean `{known}`?" if known and not symbol else f"declare it: `index {name.id} in 1..l`",
+        help=remedy,
         subject=(name.id,),
     )

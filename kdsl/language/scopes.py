@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -105,8 +105,9 @@ class Findings:
 class Environment:
     """Everything that checking an expression needs: the declared names, the source, where to report."""
 
-    def __init__(self, source: str, findings: Findings) -> None:
+    def __init__(self, source: str, findings: Findings, functions: Collection[str] = ()) -> None:
         self.source = source
+        self.functions = functions  # kernels that the caller has written in Python
         self.findings = findings
         self.symbols: dict[str, Symbol] = {}
         self.indices: dict[str, Index] = {}

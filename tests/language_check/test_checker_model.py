@@ -217,6 +217,14 @@ def test_kernels(kernel: str) -> None:
     assert {d.code for d in found} <= {"K236"}
 
 
+def test_a_kernel_may_be_a_python_function_of_the_caller() -> None:
+    text = SVM.replace("rbf(gamma = 0.5)", "0.5 * mine(width = 2) + linear")
+    assert codes(text) == ["K224"]
+    model, found = check_spec(parse_spec_text(text), text, "m", functions=["mine"])
+    assert model is not None
+    assert found == ()
+
+
 @pytest.mark.parametrize("objective", ["||w|| + ||v||", "1/2 ||w||^2 + ||v||", "sum[g] ||u[g]||"])
 def test_sums_of_norms_are_no_forgotten_square(objective: str) -> None:
     text = f"""\
