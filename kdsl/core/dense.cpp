@@ -149,10 +149,16 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
         for (std::size_t a = 0; a < direction_.coordinate.size(); ++a)
             slope += direction_.speed[a] * double(f_[direction_.coordinate[a]]);
         bool any = false;
-        if (move(t, slope, curvature(), any) == StepEnd::unbounded) return {DenseEnd::unbounded, gap, {touched_, direction_.speed}};
+        if (move(t, slope, curvature(), any) == StepEnd::unbounded)
+            return {DenseEnd::unbounded, gap, {touched_, direction_.speed}};
         if (!any) return {DenseEnd::stuck, gap, {}};
         ++control.iterations;
     }
+}
+
+template <class T, class K>
+void Dense<T, K>::gradient(std::vector<double>& f) const {
+    for (std::int64_t i = 0; i < n_; ++i) f[set_[i]] = double(f_[i]);
 }
 
 // The exact step along direction_, whose f'd and d'Qd are given: t, the sides and f follow.

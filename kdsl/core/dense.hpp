@@ -42,6 +42,9 @@ public:
     DenseResult run(std::vector<double>& t, const std::vector<double>& f, double eps, std::int64_t limit,
                     Control& control);
 
+    // The gradient as it was kept in step, into that of the whole problem.
+    void gradient(std::vector<double>& f) const;
+
 private:
     struct Segment {
         std::int64_t begin, count, cls;

@@ -39,6 +39,7 @@ private:
                                               exchange_);
         const std::int64_t before = control_.iterations;
         DenseResult result = solver->run(t, f, eps, std::numeric_limits<std::int64_t>::max(), control_);
+        solver->gradient(f);
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;
         out.ray = std::move(result.ray);

@@ -79,6 +79,9 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         Scratch<T>& s = scratch[worker];
         const std::int64_t first = task * width, count = std::min(width, cols - first);
         points.cols->pack(&col_index[first], count, s.panel.get(), s.bias.get());
+        // A full panel of points, every row a point: the kernel writes where the block is wanted.
+        const bool whole = count == width && rows.count() == std::int64_t(row_index.size()) &&
+                           *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
         for (std::size_t i = 0; i < row_index.size(); ++i)
             if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, T(0));
         for (std::int64_t r = 0; r < rows.count(); r += kChunk) {
@@ -91,6 +94,11 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
                                   std::size_t(points.rows->nonzeros(at)), rows.bias[i],
                                   s.values.get() + (i - r) * width);
                 }
+            } else if (whole) {
+                panels.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
+                             std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(),
+                             out + r * stride + first, std::size_t(stride));
+                continue;
             } else {
                 panels.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
                              std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), s.values.get(),

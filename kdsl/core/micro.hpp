@@ -38,7 +38,7 @@ struct Passes {
 };
 
 // A kernel of one accumulated sum s = row_bias + panel_bias + sum over features (points are scaled when packed):
-// linear s; polynomial s^degree; gaussian and laplacian exp(min(s, 0)); sigmoid tanh(s).
+// linear s; polynomial s^degree; gaussian and laplacian 2^min(s, 0); sigmoid tanh(s).
 template <class T>
 struct Panels {
     // out[r * stride + point] = k(row r, point) for `count` rows against one panel.

@@ -1,11 +1,20 @@
 // The inner loops, written once over vectors of KDSL_WIDTH bytes; included by one file for each instruction set.
 //
-// GCC's and clang's vector extensions express them without intrinsics: a comparison gives a lane mask and
+// GCC's and clang's vector extensions express them: a comparison gives a lane mask and
 // `mask ? a : b` selects. Everything is in an unnamed namespace and nothing of the standard library is
 // instantiated here, so that no function compiled for a newer processor can be linked into another file.
-// exp: r = x - n ln 2, a polynomial of degree 6 (float, relative error 2e-8 before rounding) or 11 (double,
-// 2e-17) fitted by Chebyshev interpolation, and 2^n by writing the exponent's bits.
+// Exponentials are powers of 2: the points are scaled so that the sum is already in base 2. 2^x = 2^n 2^r with n the
+// nearest integer; 2^r by a polynomial of degree 5 (float, relative error 2e-7) or 11 (double, 6e-18), 1 at r = 0,
+// fitted by Chebyshev interpolation; 2^n is added to the exponent's bits.
 #include "micro.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12's AVX-512 header, bug 105593
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 #if defined(__clang__)
 #pragma clang fp contract(fast)
@@ -64,6 +73,20 @@ inline Vector<double> load_as(const float* p, double) {
     __builtin_memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, Vector<double>);
 }
+#if KDSL_WIDTH == 64
+#define KDSL_LANEWISE(operation) _mm512_##operation
+#elif KDSL_WIDTH == 32
+#define KDSL_LANEWISE(operation) _mm256_##operation
+#elif defined(__x86_64__)
+#define KDSL_LANEWISE(operation) _mm_##operation
+#endif
+// GCC makes two instructions of a < b ? a : b, so the one there is has to be named.
+#if defined(KDSL_LANEWISE)
+inline Vector<float> least(Vector<float> a, Vector<float> b) { return KDSL_LANEWISE(min_ps)(a, b); }
+inline Vector<double> least(Vector<double> a, Vector<double> b) { return KDSL_LANEWISE(min_pd)(a, b); }
+inline Vector<float> greatest(Vector<float> a, Vector<float> b) { return KDSL_LANEWISE(max_ps)(a, b); }
+inline Vector<double> greatest(Vector<double> a, Vector<double> b) { return KDSL_LANEWISE(max_pd)(a, b); }
+#else
 template <class V>
 inline V least(V a, V b) {
     return a < b ? a : b;
@@ -72,6 +95,7 @@ template <class V>
 inline V greatest(V a, V b) {
     return a > b ? a : b;
 }
+#endif
 
 // ------------------------------------------------------------------------------- passes over a stored row
 
@@ -176,40 +200,38 @@ void subtract(double* to, const double* const* from, const double* by, Int n) {
 
 // ------------------------------------------------------------------------------------- kernel functions
 
-inline Vector<float> exponential(Vector<float> x) {
-    x = greatest(x, splat(-87.0f));
+// 2^x for x <= 0; what would be below the smallest normal number is that number.
+inline Vector<float> power_of_two(Vector<float> x) {
+    x = greatest(x, splat(-126.0f));
     const auto shift = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
-    auto t = x * 1.44269504088896341f + shift;
-    auto n = t - shift;
-    auto r = x - n * 0.693359375f;
-    r = r - n * -2.12194440e-4f;
-    auto p = splat(0.0013926183587713494533f);
-    p = p * r + 0.0083631790527225773633f;
-    p = p * r + 0.041666554617204574203f;
-    p = p * r + 0.16666576989698775683f;
-    p = p * r + 0.5f;
-    p = p * (r * r) + (r + 1.0f);
-    return p * (Vector<float>)(((Index<float>)t << 23) + 0x3f800000);
+    const auto t = x + shift;
+    const auto r = x - (t - shift);
+    auto p = splat(0.001338130253732079618f);
+    p = p * r + 0.009666368515385448309f;
+    p = p * r + 0.055503810137964574299f;
+    p = p * r + 0.24022349038020361372f;
+    p = p * r + 0.69314718055994530942f;
+    p = p * r + 1.0f;
+    return (Vector<float>)((Index<float>)p + ((Index<float>)t << 23));
 }
-inline Vector<double> exponential(Vector<double> x) {
-    x = greatest(x, splat(-707.0));
+inline Vector<double> power_of_two(Vector<double> x) {
+    x = greatest(x, splat(-1022.0));
     const auto shift = splat(6755399441055744.0);  // 1.5 * 2^52
-    auto t = x * 1.4426950408889634074 + shift;
-    auto n = t - shift;
-    auto r = x - n * 6.93145751953125e-1;
-    r = r - n * 1.42860682030941723212e-6;
-    auto p = splat(2.5100385495510319066e-8);
-    p = p * r + 2.7620088445409748146e-7;
-    p = p * r + 2.7557268459997064772e-6;
-    p = p * r + 0.000024801521295954375131;
-    p = p * r + 0.00019841269863053616878;
-    p = p * r + 0.0013888888917213716901;
-    p = p * r + 0.0083333333333300618325;
-    p = p * r + 0.041666666666624127873;
-    p = p * r + 0.16666666666666667453;
-    p = p * r + 0.50000000000000010221;
-    p = p * (r * r) + (r + 1.0);
-    return p * (Vector<double>)(((Index<double>)t << 52) + 0x3ff0000000000000);
+    const auto t = x + shift;
+    const auto r = x - (t - shift);
+    auto p = splat(4.4549605981865183938e-10);
+    p = p * r + 7.0725859492692236999e-9;
+    p = p * r + 1.0178062445845773521e-7;
+    p = p * r + 1.3215442587921689653e-6;
+    p = p * r + 0.000015252733829836118394;
+    p = p * r + 0.00015403530441736050155;
+    p = p * r + 0.001333355814641693531;
+    p = p * r + 0.0096181291076068885273;
+    p = p * r + 0.055504108664821594339;
+    p = p * r + 0.2402265069591009822;
+    p = p * r + 0.69314718055994530942;
+    p = p * r + 1.0;
+    return (Vector<double>)((Index<double>)p + ((Index<double>)t << 52));
 }
 
 template <Kind kind, class T>
@@ -220,10 +242,10 @@ inline Vector<T> value(Vector<T> s, int degree) {
             if (e & 1) power = power * s;
         return power;
     } else if constexpr (kind == Kind::gaussian || kind == Kind::laplacian) {
-        return exponential(least(s, Vector<T>{}));
+        return power_of_two(least(s, Vector<T>{}));
     } else if constexpr (kind == Kind::sigmoid) {
         auto size = greatest(s, -s);
-        auto e = exponential(size * T(-2));
+        auto e = power_of_two(size * T(-2 * 1.44269504088896340736));
         auto t = (T(1) - e) / (T(1) + e);
         return s < Vector<T>{} ? -t : t;
     } else {
@@ -265,14 +287,18 @@ inline void sums(const T* rows, const T* row_bias, Size features, const T* panel
     }
 }
 
+// Hands use(first row, lane, k) the kernel's values k[row][2] of each group of rows and pair of vectors of points.
 template <Kind kind, Size count, class T, class Use>
 inline void group(int degree, const T* rows, const T* row_bias, Size features, const T* panel, const T* panel_bias,
                   Use use) {
     for (Size lane = 0; lane < kPanel<T>; lane += 2 * Size(kLanes<T>)) {
         Vector<T> s[count][2];
         sums<kind == Kind::laplacian, count, T>(rows, row_bias, features, panel + lane, panel_bias + lane, s);
-        for (Size r = 0; r < count; ++r)
-            use(r, lane, value<kind, T>(s[r][0], degree), value<kind, T>(s[r][1], degree));
+        for (Size r = 0; r < count; ++r) {
+            s[r][0] = value<kind, T>(s[r][0], degree);
+            s[r][1] = value<kind, T>(s[r][1], degree);
+        }
+        use(lane, s);
     }
 }
 
@@ -282,10 +308,10 @@ inline void each(int degree, const T* rows, const T* row_bias, Size count, Size 
     Size r = 0;
     for (; r + kRows <= count; r += kRows)
         group<kind, kRows>(degree, rows + r * features, row_bias + r, features, panel, panel_bias,
-                           [&](Size i, Size lane, Vector<T> a, Vector<T> b) { use(r + i, lane, a, b); });
+                           [&](Size lane, Vector<T>(&s)[kRows][2]) { use(r, lane, s); });
     for (; r < count; ++r)
         group<kind, 1>(degree, rows + r * features, row_bias + r, features, panel, panel_bias,
-                       [&](Size, Size lane, Vector<T> a, Vector<T> b) { use(r, lane, a, b); });
+                       [&](Size lane, Vector<T>(&s)[1][2]) { use(r, lane, s); });
 }
 
 template <class Call>
@@ -304,9 +330,11 @@ void block(Kind kind, int degree, const T* rows, const T* row_bias, Size count, 
            const T* panel_bias, T* out, Size stride) {
     by_kind(kind, [&]<Kind k>() {
         each<k, T>(degree, rows, row_bias, count, features, panel, panel_bias,
-                   [&](Size r, Size lane, Vector<T> a, Vector<T> b) {
-                       store<T>(out + r * stride + lane, a);
-                       store<T>(out + r * stride + lane + kLanes<T>, b);
+                   [&]<Size n>(Size r, Size lane, Vector<T>(&s)[n][2]) {
+                       for (Size i = 0; i < n; ++i) {
+                           store<T>(out + (r + i) * stride + lane, s[i][0]);
+                           store<T>(out + (r + i) * stride + lane + kLanes<T>, s[i][1]);
+                       }
                    });
     });
 }
@@ -316,9 +344,14 @@ void accumulate(Kind kind, int degree, const T* rows, const T* row_bias, const T
                 Size features, const T* panel, const T* panel_bias, T* out) {
     by_kind(kind, [&]<Kind k>() {
         each<k, T>(degree, rows, row_bias, count, features, panel, panel_bias,
-                   [&](Size r, Size lane, Vector<T> a, Vector<T> b) {
-                       store<T>(out + lane, load<T>(out + lane) + coefficient[r] * a);
-                       store<T>(out + lane + kLanes<T>, load<T>(out + lane + kLanes<T>) + coefficient[r] * b);
+                   [&]<Size n>(Size r, Size lane, Vector<T>(&s)[n][2]) {
+                       auto a = load<T>(out + lane), b = load<T>(out + lane + kLanes<T>);
+                       for (Size i = 0; i < n; ++i) {
+                           a += coefficient[r + i] * s[i][0];
+                           b += coefficient[r + i] * s[i][1];
+                       }
+                       store<T>(out + lane, a);
+                       store<T>(out + lane + kLanes<T>, b);
                    });
     });
 }

@@ -7,13 +7,15 @@ namespace kdsl {
 
 namespace {
 
+constexpr double kLog2E = 1.4426950408889634074;
+
 double scale_of(const KernelSpec& kernel) {
     switch (kernel.kind) {
         case Kind::linear: return 1.0;
         case Kind::polynomial:
         case Kind::sigmoid: return std::sqrt(kernel.gamma);
-        case Kind::gaussian: return std::sqrt(2 * kernel.gamma);
-        case Kind::laplacian: return kernel.gamma;
+        case Kind::gaussian: return std::sqrt(2 * kernel.gamma * kLog2E);
+        case Kind::laplacian: return kernel.gamma * kLog2E;
     }
     return 1.0;
 }

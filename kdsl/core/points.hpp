@@ -3,8 +3,8 @@
 //   linear      <x, z>                          points as they are
 //   polynomial  gamma <x, z> + offset           points times sqrt(gamma), the offset in the bias of a panel
 //   sigmoid     the same
-//   gaussian    -gamma ||x - z||^2              points times sqrt(2 gamma), the biases -||x||^2 / 2
-//   laplacian   -gamma ||x - z||_1              points times gamma
+//   gaussian    -gamma log2(e) ||x - z||^2      points times sqrt(2 gamma log2(e)), the biases -||x||^2 / 2
+//   laplacian   -gamma log2(e) ||x - z||_1      points times gamma log2(e)
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct KernelSpec {
     int degree;
 };
 
-// Points as the caller holds them: dense rows, or compressed sparse rows where `value` is empty of dense meaning.
+// Points as the caller holds them: dense rows, or compressed sparse rows.
 struct PointSource {
     std::int64_t count = 0, features = 0;
     const double* dense = nullptr;           // count x features

@@ -20,6 +20,9 @@ constexpr double kSingle = 1e-5;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
 constexpr int kPatience = 3;
 
+// The gradient is left as a stage kept it where this many times its drift would change nothing.
+constexpr double kDrift = 8;
+
 class Solve {
 public:
     Solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control)
@@ -53,7 +56,7 @@ private:
             full ? full_stage(problem_, micro, pool_, control_, exchange_.get())
                  : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
         out_.strategy = full ? "full" : "working_set";
-        refresh();
+        refresh(kInfinity);
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
         double eps = first_eps();
@@ -62,8 +65,7 @@ private:
             if (out_.kkt_gap <= eps) eps = next_eps(eps);
             if (precision == Precision::single && eps < kSingle * size_) precision = Precision::mixed;
             const double gap = out_.kkt_gap, value = out_.value;
-            std::vector<double> f = f_;
-            StageResult result = stage->run(t_, f, eps, precision);
+            StageResult result = stage->run(t_, f_, eps, precision);
             out_.outer += result.outer;
             out_.entries += result.entries;
             if (result.unbounded && precision == Precision::both_double) {
@@ -73,7 +75,7 @@ private:
                     out_.ray[result.ray.coordinate[i]] += result.ray.speed[i];
                 return;
             }
-            refresh();
+            refresh(eps);
             if (out_.kkt_gap <= eps) {
                 fruitless = 0;
             } else if (precision != Precision::both_double) {
@@ -84,21 +86,49 @@ private:
         }
     }
 
-    // The gradient afresh, in double precision, and everything that is measured from it.
-    void refresh() {
+    // f afresh in double precision, where it matters: `f_` is what the last stage kept roughly in step. Coordinates
+    // that violate nothing by a margin well above its drift are left as they are. The drift is what is seen where f is
+    // computed afresh; if that asks for a wider margin, the coordinates in between follow.
+    void refresh(double eps) {
         Indices rows;
         std::vector<double> coefficient;
         for (std::int64_t k = 0; k < problem_.size(); ++k)
             if (t_[k] != 0) rows.push_back(k), coefficient.push_back(t_[k]);
-        std::fill(f_.begin(), f_.end(), 0.0);
-        problem_.hessian.accumulate(rows, coefficient, all_, true, f_.data(), pool_);
-        out_.entries += double(rows.size()) * double(all_.size());
+        std::vector<char> fresh(problem_.size(), 0);
+        const Measure rough = measure(problem_, t_, f_, exchange_.get());
+        for (double margin = std::max(10 * eps, kDrift * drift_);; margin = kDrift * drift_) {
+            const Indices near = within(rough, margin, fresh);
+            if (near.empty()) break;
+            std::vector<double> exact(problem_.size(), 0.0);
+            problem_.hessian.accumulate(rows, coefficient, near, true, exact.data(), pool_);
+            out_.entries += double(rows.size()) * double(near.size());
+            for (const std::int64_t k : near) {
+                drift_ = std::max(drift_, std::abs(exact[k] - f_[k]));
+                f_[k] = exact[k];
+                fresh[k] = 1;
+            }
+            if (kDrift * drift_ <= margin) break;
+        }
         ++out_.refreshes;
-        const Measure m = measure(problem_, t_, f_, exchange_.get());
+        take(measure(problem_, t_, f_, exchange_.get()));
+    }
+
+    Indices within(const Measure& rough, double margin, const std::vector<char>& fresh) const {
+        Indices near;
+        for (std::int64_t c = 0; c < problem_.classes.size(); ++c)
+            for (std::int64_t k = problem_.classes.begin[c]; k < problem_.classes.begin[c + 1]; ++k) {
+                const Separable::Sides sides = problem_.h.sides(k, t_[k]);
+                const double rest = rough.multiplier[c] - f_[k];
+                if (!fresh[k] && (sides.above - rest < margin || rest - sides.below < margin)) near.push_back(k);
+            }
+        return near;
+    }
+
+    void take(const Measure& m) {
         out_.kkt_gap = m.kkt_gap;
         out_.value = m.value;
-        beyond_ = m.size > 0 ? m.beyond / m.size : m.beyond;
         out_.relative_gap = m.gap / std::max(1.0, std::abs(m.value));
+        beyond_ = m.size > 0 ? m.beyond / m.size : m.beyond;
         size_ = m.size;
         control_.gap = m.kkt_gap;
         control_.check();
@@ -136,6 +166,7 @@ private:
     Indices all_;
     std::vector<double> t_, f_;
     double beyond_ = 0, size_ = 0;
+    double drift_ = 0;  // the largest error seen in a gradient that a stage kept
     Outcome out_;
 };
 

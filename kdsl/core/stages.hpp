@@ -1,4 +1,4 @@
-// One stage of a solve: move t until m - M is about `eps`, with the gradient kept only roughly in step.
+// One stage of a solve: move t until m - M is about `eps`, with the gradient kept roughly in step.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,12 @@ struct StageResult {
     Direction ray;
     std::int64_t outer = 0;
     double entries = 0;
-    double travel = 0;   // sum of |changes of t|, in which the gradient's drift is counted
 };
 
 class Stage {
 public:
     virtual ~Stage() = default;
-    // Moves t; `f` is the exact gradient at the start, and is spoilt.
+    // Moves t; `f` is the gradient at the start in double precision, and at the end as well as `precision` keeps it.
     virtual StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) = 0;
 };
 

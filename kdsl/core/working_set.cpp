@@ -224,7 +224,6 @@ private:
             if (t[set[i]] == before_[i]) continue;
             rows.push_back(set[i]);
             change.push_back(t[set[i]] - before_[i]);
-            out.travel += std::abs(change.back());
             refresh_sides(set[i], t[set[i]]);
         }
         if (rows.empty()) return false;
