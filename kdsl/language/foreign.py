@@ -52,6 +52,8 @@ def foreign(piece: str) -> tuple[str, str, str]:
     if any(c in _SUBSCRIPTS for c in piece):
         index = "".join(_SUBSCRIPTS.get(c, "") for c in shown)
         return "K124", f"the subscript `{shown}` is not read", f"write the index in brackets: x[{index}]"
+    if piece == "∀":
+        return "K129", "the range of a constraint stands in its label", "write label[i]: and `index i in 1..l` above"
     if piece in _SIGNS:
         return "K101", f"the character `{piece}` has no meaning here", f"write `{_SIGNS[piece]}`"
     if "\ufffd" in piece:

@@ -51,7 +51,7 @@ def _bars(failure: Failure) -> Diagnostic | None:
 
 
 def _exponent(failure: Failure) -> Diagnostic | None:
-    if failure.token.type != "POWER_SIGN":
+    if failure.token.type != "POWER_SIGN" or "POWER" not in failure.accepted:
         return None
     message = "an exponent must be a whole number such as 2"
     hint = "for a root or a symbolic power, restate the problem with products and squares"
@@ -60,11 +60,33 @@ def _exponent(failure: Failure) -> Diagnostic | None:
 
 def _sum_without_index(failure: Failure) -> Diagnostic | None:
     before = failure.before
-    if before is None or before.type not in SUMS or failure.token.type == "LSQB":
+    if before is None or failure.token.type == "LSQB":
         return None
-    word = "sum" if before.type == "SUM" else "argmax"
+    if before.type not in SUMS and not (before.type == "NAME" and before.text.startswith("sum_")):
+        return None
+    word = "argmax" if before.type == "ARGMAX" else "sum"
     why = f"without it, nothing says what the {word} runs over"
-    return Diagnostic("K121", f"`{before.text}` has no index", (_at(before),), why, f"write {word}[i] ...")
+    return Diagnostic("K121", f"`{before.text}` has no index in brackets", (_at(before),), why, f"write {word}[i] ...")
+
+
+def _sum_with_range(failure: Failure) -> Diagnostic | None:
+    if failure.token.type not in ("EQUAL", "IN") or "RSQB" not in failure.accepted:
+        return None
+    if not any(token.type in SUMS for token in failure.line[: failure.position]):
+        return None
+    message = "the range of an index stands in its declaration, not in the sum"
+    return Diagnostic("K121", message, (_at(failure.token),), help="write `index i in 1..l` once, and sum[i] here")
+
+
+def _trailing_range(failure: Failure) -> Diagnostic | None:
+    ends = failure.token.type == "COMMA" or failure.token.text in ("for", "forall", "all")
+    related = any(token.type in RELATIONS for token in _after_colon(failure))
+    if failure.kind != "CONSTRAINT" or not ends or "NEWLINE" not in failure.accepted or not related:
+        return None
+    why = "the label says for which indices there is a multiplier"
+    hint = f"write {failure.line[0].text}[i]: ... and `index i in 1..l` above"
+    message = "the range of a constraint stands in its label"
+    return Diagnostic("K129", message, (_at(failure.token),), why, hint)
 
 
 def _brace_subscript(failure: Failure) -> Diagnostic | None:
@@ -126,7 +148,10 @@ def _without_label(failure: Failure) -> Diagnostic | None:
     if relations and failure.in_block:
         whole = Label(Span(first.start, failure.line[-1].end))
         why = "the label names the multiplier and says for which indices there is one"
-        return Diagnostic("K115", "a constraint has no label", (whole,), why, "write label[i]: before it")
+        hint = "write label[i]: before it"
+        if [token.text for token in failure.line[-3:-1]] in ([">=", "0"], ["≥", "0"]):
+            hint += ", or give the bound with the variable: `var xi[i] : real >= 0`"
+        return Diagnostic("K115", "a constraint has no label", (whole,), why, hint)
     message = "a line begins with a statement word or with the label of a constraint"
     if relations and not two_words:
         definition = relations[0].type == "EQUAL"
@@ -153,11 +178,13 @@ _SLIPS = (
     _bars,
     _exponent,
     _sum_without_index,
+    _sum_with_range,
     _brace_subscript,
     _two_statements,
     _title,
     _range_bound,
     _without_label,
     _double_relation,
+    _trailing_range,
     _beside,
 )
