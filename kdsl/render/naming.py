@@ -1,0 +1,140 @@
+"""The letters of one derivation: which index letter each set gets, and how symbols, multipliers and kernels print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.lagrangian import Lagrangian
+from kdsl.algebra.primal import LossTerm, Primal
+from kdsl.algebra.terms import At, Index, Sym, Vec
+from kdsl.language.model import Model
+from kdsl.render.expr import Apply, Binder, Expr, Ident, Modulus, Norm, Numeral, Power
+from kdsl.render.names import ident
+
+_FRESH = ("i", "j", "p", "r", "s", "u", "v", "n", "m", "h", "o", "e", "a")
+
+
+class Naming(NamedTuple):
+    """`letters` are the declared index letters of each set, `taken` every name that no fresh index may have."""
+
+    letters: dict[str, tuple[str, ...]]
+    labelled: frozenset[str]
+    taken: frozenset[str]
+    hats: frozenset[str]
+    multipliers: dict[str, str]
+    squares: dict[str, str]
+    shifted: frozenset[str]
+    losses: dict[str, LossTerm]
+    single_kernel: bool
+
+    # ----------------------------------------------------------------- indices
+
+    def index_letters(self, sets: Iterable[str], free: Iterable[str]) -> tuple[str, ...]:
+        """One letter for each bound index of a monomial, declared ones of its set first."""
+        used = set(free)
+        chosen = []
+        declared = {letter for letters in self.letters.values() for letter in letters}
+        for size in sets:
+            pool = [*self.letters.get(size, ()), *(c for c in _FRESH if c not in self.taken and c not in declared)]
+            number = 1
+            while all(c in used for c in pool):
+                pool.append(f"i{number}")
+                number += 1
+            letter = next(c for c in pool if c not in used)
+            used.add(letter)
+            chosen.append(letter)
+        return tuple(chosen)
+
+    def binder(self, letter: str, size: str) -> Binder:
+        return Binder(letter, size, size in self.labelled)
+
+    def index_expr(self, term: Index) -> Expr:
+        if isinstance(term, At):
+            return ident(term.name, tuple(map(self.index_expr, term.args)))
+        assert isinstance(term, str)
+        return ident(term)
+
+    # ----------------------------------------------------------------- symbols
+
+    def symbol(self, sym: Sym) -> Expr:
+        subs = tuple(map(self.index_expr, sym.args))
+        if sym.role == "size":
+            return self.size(sym.name)
+        if sym.role in ("mult", "abs"):
+            letter = ident(self.multipliers.get(sym.name, sym.name), subs)
+            return Modulus(letter) if sym.role == "abs" else letter
+        if sym.role == "norm":
+            return Norm(self.name(sym.name, subs))
+        if sym.role == "loss":
+            term = self.losses[sym.name]
+            return Apply(Ident(term.text), (self.name(term.residual, subs),))
+        if sym.name in self.squares:
+            return Power(self.name(self.squares[sym.name], subs), 2)
+        if sym.name in self.shifted:
+            return Ident("rho", subs)
+        return self.name(sym.name, subs)
+
+    def name(self, name: str, subs: tuple[Expr, ...] = ()) -> Ident:
+        return ident(name, subs, name in self.hats)
+
+    def size(self, name: str) -> Expr:
+        from fractions import Fraction
+
+        if name.isdigit():
+            return Numeral(Fraction(int(name)))
+        return Ident("ell") if name == "l" else ident(name)
+
+    def vector(self, vec: Vec) -> Expr:
+        named = self.name(vec.name, tuple(map(self.index_expr, vec.args)))
+        return Apply(self.feature_map(vec.space), (named,)) if vec.feature else named
+
+    def feature_map(self, space: str) -> Ident:
+        return Ident("phi") if self.single_kernel else Ident("phi", (), "", space)
+
+    def kernel(self, space: str) -> Ident:
+        return Ident("kappa") if self.single_kernel else Ident("kappa", (), "", space)
+
+
+def naming_of(derivation: Derivation) -> Naming:
+    multipliers = {m.label: m.letter for m in derivation.lagrangian.multipliers}
+    multipliers |= {v.label: v.letter for v in derivation.dual.variables}
+    return _naming(derivation.model, derivation.primal, multipliers)
+
+
+def naming_of_lagrangian(model: Model, lagrangian: Lagrangian) -> Naming:
+    return _naming(model, lagrangian.primal, {m.label: m.letter for m in lagrangian.multipliers})
+
+
+def _naming(model: Model, primal: Primal, multipliers: dict[str, str]) -> Naming:
+    letters: dict[str, tuple[str, ...]] = {}
+    labelled = set()
+    for index in model.indices:
+        for name, index_set in zip(index.names, index.sets, strict=True):
+            letters[index_set.size] = (*letters.get(index_set.size, ()), name)
+            if index_set.labelled:
+                labelled.add(index_set.size)
+    names = {
+        *(d.name for d in model.data),
+        *(p.name for p in model.parameters),
+        *(k.name for k in model.kernels),
+        *(u.name for u in primal.unknowns),
+        *(u.shown for u in primal.unknowns),
+        *(letter for formals in (a.formals for a in model.abbreviations) for letter in formals),
+        *(letter for formals in (p.formals for p in model.predictions) for letter in formals),
+        *(a.name for a in model.abbreviations),
+        *letters,
+    }
+    shown = [u.shown for u in primal.unknowns]
+    return Naming(
+        letters,
+        frozenset(labelled),
+        frozenset(names),
+        frozenset(name for name in shown if name.endswith("'") and name[:-1] in shown),
+        multipliers,
+        {u.name: u.shown for u in primal.unknowns if u.origin == "square"},
+        frozenset(u.name for u in primal.unknowns if u.origin == "shifted"),
+        {t.label: t for t in primal.losses},
+        len(model.kernels) <= 1,
+    )

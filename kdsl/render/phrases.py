@@ -1,0 +1,99 @@
+"""The small parts that sections share: side conditions, equations with their constants moved over, bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from kdsl.algebra.dual import DualVariable, Row
+from kdsl.algebra.poly import Monomial, Poly, place_support
+from kdsl.algebra.terms import Bracket, Sym, Vec
+from kdsl.render import expr as e
+from kdsl.render.layout import Line, Pieces
+from kdsl.render.naming import Naming
+from kdsl.render.notation import bracket, formula
+
+ZERO = e.Numeral(Fraction(0))
+FLIPPED = {"<=": ">=", ">=": "<=", "=": "="}
+
+
+def for_all(
+    indices: tuple[str, ...], sets: tuple[str, ...], support: tuple[Bracket, ...], naming: Naming, ranges: bool = False
+) -> Pieces:
+    """ "for all i", or with its range "for i = 1, ..., l"; then the conditions of the support."""
+    if not indices:
+        return ()
+    pieces: list[str | e.Expr] = ["for " if ranges else "for all "]
+    if ranges:
+        pieces += listed(ranges_of(indices, sets, naming), " and ")
+    else:
+        pieces.append(e.Listing(tuple(e.Ident(i) for i in indices)))
+    conditions = [bracket(b, naming) for b in place_support(support, indices)]
+    if conditions:
+        pieces += [" with ", e.Listing(tuple(conditions))]
+    return tuple(pieces)
+
+
+def listed(items: list[Pieces], last: str) -> list[str | e.Expr]:
+    """a, b and c."""
+    pieces: list[str | e.Expr] = []
+    for n, item in enumerate(items):
+        if n:
+            pieces.append(last if n == len(items) - 1 else ", ")
+        pieces += item
+    return pieces
+
+
+def ranges_of(indices: tuple[str, ...], sets: tuple[str, ...], naming: Naming) -> list[Pieces]:
+    """One range for each set: i, j = 1, ..., l; k in classes."""
+    grouped: dict[str, list[str]] = {}
+    for index, size in zip(indices, sets, strict=True):
+        grouped.setdefault(size, []).append(index)
+    result: list[Pieces] = []
+    for size, letters in grouped.items():
+        names = e.Listing(tuple(e.Ident(x) for x in letters))
+        if size in naming.labelled:
+            result.append((e.Chain((names, naming.size(size)), ("in",)),))
+        else:
+            result.append((names, " = 1, …, ", naming.size(size)))
+    return result
+
+
+# --------------------------------------------------------------------- equations
+
+
+def is_constant(monomial: Monomial) -> bool:
+    """Whether a monomial holds numbers, parameters and sizes only."""
+    return all(isinstance(f, Sym) and f.role in ("param", "size") for f, _ in monomial.factors)
+
+
+def balanced(body: Poly, relation: str, naming: Naming) -> tuple[e.Expr, str, e.Expr]:
+    """body relation 0 with constants on the right and the first term on the left positive."""
+    constant, moving = body.split(is_constant)
+    if not moving:
+        return formula(body, naming), relation, ZERO
+    ordered = moving.sorted()
+    if all(c < 0 for _, c in ordered):
+        moving, constant, relation = -moving, -constant, FLIPPED[relation]
+    return formula(moving, naming), relation, formula(-constant, naming)
+
+
+def row_line(row: Row, naming: Naming, ranges: bool = True) -> Line:
+    left, relation, right = balanced(row.body, "=" if row.equality else "<=", naming)
+    return Line(left, relation, right, for_all(row.indices, row.sets, row.support, naming, ranges))
+
+
+def bound_line(variable: DualVariable, naming: Naming, ranges: bool = True) -> Line | None:
+    """lower <= theta <= upper; None for a free family."""
+    symbol = naming.symbol(variable.symbol)
+    side = for_all(variable.indices, variable.sets, variable.support, naming, ranges)
+    lower = None if variable.lower is None else formula(variable.lower, naming)
+    upper = None if variable.upper is None else formula(variable.upper, naming)
+    if lower is not None and upper is not None:
+        return Line(None, "", e.Chain((lower, symbol, upper), ("<=", "<=")), side)
+    if lower is not None:
+        return Line(symbol, ">=", lower, side)
+    return None if upper is None else Line(symbol, "<=", upper, side)
+
+
+def unknown_expr(symbol: Sym | Vec, naming: Naming) -> e.Expr:
+    return naming.vector(symbol) if isinstance(symbol, Vec) else naming.symbol(symbol)

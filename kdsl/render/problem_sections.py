@@ -1,0 +1,226 @@
+"""The sections before the derivation: notation, the primal as printed, the multiplier key, the Lagrangian."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from kdsl.algebra.lagrangian import Lagrangian, Multiplier
+from kdsl.algebra.poly import place_support
+from kdsl.algebra.primal import Condition, Primal
+from kdsl.language import model as m
+from kdsl.language.printer import print_kernel
+from kdsl.language.syntax import Comparison
+from kdsl.render import expr as e
+from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section, Table
+from kdsl.render.naming import Naming
+from kdsl.render.notation import bracket, formula
+from kdsl.render.phrases import ZERO, for_all, listed, ranges_of, unknown_expr
+from kdsl.render.written import written, written_comparison
+
+# ---------------------------------------------------------------------- notation
+
+
+def notation_section(model: m.Model, naming: Naming) -> Section:
+    rows: list[tuple[Pieces, ...]] = []
+    for index in model.indices:
+        sets = tuple(z.size for z in index.sets)
+        pieces = listed(ranges_of(index.names, sets, naming), " and ")
+        conditions = tuple(e.Chain(_sides(c, model, naming), (c.relation,)) for c in index.where)
+        rows.append((("index",), (*pieces, *((" with ", e.Listing(conditions)) if conditions else ()))))
+    rows += [(("data",), _datum(d, model, naming)) for d in model.data]
+    rows += [(("parameter",), _parameter(p, naming)) for p in model.parameters]
+    for kernel in model.kernels:
+        points = (e.Ident("x"), e.Ident("z"))
+        space = naming.kernel(kernel.name)
+        maps = tuple(e.Apply(naming.feature_map(kernel.name), (p,)) for p in points)
+        meaning = e.Chain((e.Apply(space, points), e.Angles(*maps)), ("=",))
+        rows.append((("kernel",), (meaning, f", {kernel.name} = {print_kernel(kernel.expression)}")))
+    return Section("notation", "Notation", (Table(("", ""), tuple(rows)),))
+
+
+def _sides(comparison: Comparison, model: m.Model, naming: Naming) -> tuple[e.Expr, e.Expr]:
+    left, _, right = written_comparison(comparison, model, naming)
+    return left, right
+
+
+def _datum(datum: m.Datum, model: m.Model, naming: Naming) -> Pieces:
+    subs = tuple(e.Ident(x) for x in naming.index_letters([z.size for z in datum.sets], ()))
+    symbol = naming.name(datum.name, subs)
+    if datum.kind == "input":
+        return (symbol, ", an input")
+    if datum.kind == "finite":
+        values = e.Listing(tuple(e.number(v) for v in datum.values))
+        return (symbol, " in {", values, "}")
+    if datum.labels is not None:
+        return (e.Chain((symbol, naming.size(datum.labels.size)), ("in",)),)
+    return (*_interval(symbol, datum.interval), *_default(datum.default))
+
+
+def _parameter(parameter: m.Parameter, naming: Naming) -> Pieces:
+    subs = tuple(e.Ident(x) for x in naming.index_letters([z.size for z in parameter.sets], ()))
+    symbol = naming.name(parameter.name, subs)
+    return (*_interval(symbol, parameter.interval), *_default(parameter.default))
+
+
+def _default(value: Fraction | None) -> Pieces:
+    if value is None:
+        return ()
+    shown = f"{float(value):g}"
+    return (f", {shown} unless given" if Fraction(shown) == value else f", {value} unless given",)
+
+
+def _interval(symbol: e.Expr, interval: m.Interval) -> Pieces:
+    low, high = interval.lower, interval.upper
+    if low is None and high is None:
+        return (symbol, " real")
+    if low is None or high is None:
+        end, relation = (low, ">") if low is not None else (high, "<")
+        is_open = interval.lower_open if low is not None else interval.upper_open
+        assert end is not None
+        return (e.Chain((symbol, e.number(end)), (relation if is_open else relation + "=",)),)
+    relations = ("<" if interval.lower_open else "<=", "<" if interval.upper_open else "<=")
+    return (e.Chain((e.number(low), symbol, e.number(high)), relations),)
+
+
+# ------------------------------------------------------------------------ primal
+
+
+def primal_section(model: m.Model, primal: Primal, naming: Naming) -> Section:
+    declared = tuple(_declared(v, naming) for v in model.variables)
+    verb = "minimise" if model.sense == "minimize" else "maximise"
+    over = ("over ", e.Listing(declared))
+    lines = [Line(None, "", written(model.objective, model, naming), over, verb)]
+    stated = [_constraint(c, model, naming) for c in model.constraints]
+    stated += [sign for v in model.variables for sign in _signs(v, naming)]
+    if stated:
+        lines.append(Line(None, "", e.Words(""), (), "subject to"))
+    blocks: list[Block] = [Display((*lines, *stated))]
+    for abbreviation in model.abbreviations:
+        head: e.Expr = naming.name(abbreviation.name)
+        if abbreviation.formals:
+            head = e.Apply(naming.name(abbreviation.name), tuple(e.Ident(x) for x in abbreviation.formals))
+        blocks.append(Display((Line(head, "=", written(abbreviation.body, model, naming), (), "where"),)))
+    for loss in model.losses:
+        formals = tuple(naming.name(x) for x in loss.formals)
+        head = e.Apply(naming.name(loss.name), formals, tuple(naming.name(x) for x in loss.parameters))
+        blocks.append(Display((Line(head, "=", written(loss.body, model, naming), (), "loss"),)))
+    return Section("primal", "The primal problem", tuple(blocks))
+
+
+def _declared(variable: m.Variable, naming: Naming) -> e.Expr:
+    return naming.name(variable.name, tuple(e.Ident(x) for x in variable.indices))
+
+
+def _constraint(constraint: m.Constraint, model: m.Model, naming: Naming) -> Line:
+    left, relation, right = written_comparison(constraint.comparison, model, naming)
+    sets = tuple(z.size for z in constraint.sets)
+    side = for_all(constraint.indices, sets, (), naming, ranges=True)
+    conditions = tuple(e.Chain(_sides(c, model, naming), (c.relation,)) for c in constraint.where)
+    if conditions:
+        side = (*side, " with ", e.Listing(conditions))
+    return Line(left, relation, right, side, f"  {constraint.label}")
+
+
+def _signs(variable: m.Variable, naming: Naming) -> list[Line]:
+    sets = tuple(z.size for z in variable.sets)
+    side = for_all(variable.indices, sets, (), naming, ranges=True)
+    symbol = _declared(variable, naming)
+    ends = ((variable.interval.lower, ">="), (variable.interval.upper, "<="))
+    if variable.kernel is not None:
+        return []
+    return [Line(symbol, relation, e.number(end), side) for end, relation in ends if end is not None]
+
+
+def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
+    """What was rewritten before multipliers came in, and the problem that it leaves."""
+    blocks: list[Block] = []
+    for n, reformulation in enumerate(primal.reformulations, 1):
+        blocks.append(Paragraph((f"{n}. {reformulation.reason}.",)))
+    residuals = [u for u in primal.unknowns if u.origin == "residual"]
+    if residuals:
+        names = e.Listing(tuple(unknown_expr(u.symbol, naming) for u in residuals))
+        blocks.append(
+            Paragraph(("The argument of each loss becomes an unknown of its own, ", names, ", with an equation:"))
+        )
+    if primal.sense < 0:
+        blocks.append(
+            Paragraph(("To maximise is to minimise the negative: the value of the problem is minus the minimum.",))
+        )
+    if not blocks:
+        return None
+    lines = [Line(None, "", formula(primal.objective, naming, "objective"), (), "minimise")]
+    if primal.conditions:
+        lines.append(Line(None, "", e.Words(""), (), "subject to"))
+    lines += [_condition(c, naming) for c in primal.conditions]
+    return Section("reformulation", "The problem rewritten", (*blocks, Display(tuple(lines))))
+
+
+def _condition(condition: Condition, naming: Naming) -> Line:
+    where = (condition.indices, condition.sets, condition.support)
+    label = "" if condition.kind == "sign" else f"  {condition.label}"
+    relation = "=" if condition.equality else "<="
+    return Line(formula(condition.body, naming), relation, ZERO, for_all(*where, naming, ranges=True), label)
+
+
+# -------------------------------------------------------------------- Lagrangian
+
+
+def lagrangian_section(lagrangian: Lagrangian, naming: Naming) -> Section:
+    rows = []
+    for condition, multiplier in zip(lagrangian.primal.conditions, lagrangian.multipliers, strict=True):
+        rows.append(_key(condition, multiplier, naming))
+    convention = Paragraph(
+        (
+            "Sign convention: minimise; every inequality as ",
+            e.Chain((e.Ident("g"), ZERO), ("<=",)),
+            " with a multiplier ≥ 0, every equation as ",
+            e.Chain((e.Ident("g"), ZERO), ("=",)),
+            " with a multiplier of either sign.",
+        )
+    )
+    key = Table(("label", "multiplier", "condition", ""), tuple(rows))
+    unknowns = tuple(unknown_expr(u._replace(indices=()).at(()), naming) for u in lagrangian.primal.unknowns)
+    letters = tuple(naming.symbol(mult.at(())) for mult in lagrangian.multipliers)
+    return Section(
+        "lagrangian",
+        "The Lagrangian",
+        (convention, key, Display((Line(_head(unknowns, letters), "=", lagrangian_formula(lagrangian, naming)),))),
+    )
+
+
+def _head(unknowns: tuple[e.Expr, ...], letters: tuple[e.Expr, ...]) -> e.Expr:
+    return e.Apply(e.Ident("L"), unknowns, letters) if letters else e.Apply(e.Ident("L"), unknowns)
+
+
+def _key(condition: Condition, multiplier: Multiplier, naming: Naming) -> tuple[Pieces, ...]:
+    symbol = naming.symbol(multiplier.symbol)
+    sign: Pieces = (e.Chain((symbol, ZERO), (">=",)),) if multiplier.signed else (symbol, " free")
+    relation = "=" if condition.equality else "<="
+    shown = e.Chain((formula(condition.body, naming), ZERO), (relation,))
+    label = condition.label + (f"[{','.join(condition.indices)}]" if condition.indices else "")
+    if condition.kind == "sign":
+        label = condition.label
+    side = for_all(condition.indices, condition.sets, condition.support, naming)
+    return ((label,), sign, (shown,), side)
+
+
+def lagrangian_formula(lagrangian: Lagrangian, naming: Naming) -> e.Expr:
+    """The objective, then each multiplier times its condition, not multiplied out."""
+    parts: list[tuple[int, e.Expr]] = [(1, formula(lagrangian.primal.objective, naming, "objective"))]
+    for condition, multiplier in zip(lagrangian.primal.conditions, lagrangian.multipliers, strict=True):
+        parts += priced(condition, multiplier, naming)
+    return e.total(*parts)
+
+
+def priced(condition: Condition, multiplier: Multiplier, naming: Naming) -> list[tuple[int, e.Expr]]:
+    """sum of multiplier * body as signed terms."""
+    body = formula(condition.body, naming)
+    sign = 1
+    if isinstance(body, e.Terms) and len(body.terms) == 1:
+        ((sign, body),) = body.terms
+    product = e.times(naming.symbol(multiplier.symbol), body)
+    if condition.indices:
+        binders = tuple(naming.binder(i, z) for i, z in zip(condition.indices, condition.sets, strict=True))
+        where = tuple(bracket(b, naming) for b in place_support(condition.support, condition.indices))
+        product = e.Total(binders, product, where)
+    return [(sign, product)]

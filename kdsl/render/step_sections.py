@@ -1,0 +1,147 @@
+"""The derivation itself: the stationarity conditions and the numbered steps with their reasons."""
+
+from __future__ import annotations
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.kkt import KktCondition
+from kdsl.algebra.plq import Plq
+from kdsl.algebra.poly import Poly
+from kdsl.algebra.steps import Equation, Partial, Side, Step, Text, Word
+from kdsl.render import expr as e
+from kdsl.render.layout import Block, Display, Line, Numbered, Paragraph, Pieces, Section
+from kdsl.render.naming import Naming
+from kdsl.render.notation import formula
+from kdsl.render.phrases import ZERO, balanced, for_all, unknown_expr
+
+# ------------------------------------------------------------------ stationarity
+
+
+def stationarity_section(derivation: Derivation, naming: Naming) -> Section:
+    lines = tuple(
+        stationarity_line(condition, unknown_expr(unknown.symbol, naming), naming)
+        for condition, unknown in zip(derivation.kkt, derivation.primal.unknowns, strict=False)
+    )
+    return Section("stationarity", "Stationarity", (Display(lines),))
+
+
+def stationarity_line(condition: KktCondition, unknown: e.Expr, naming: Naming) -> Line:
+    """dL/dv = ... = 0; for a loss, what must lie in the subdifferential of the weighted loss."""
+    side = for_all(condition.indices, condition.sets, condition.support, naming)
+    gradient = formula(condition.body, naming)
+    if condition.weight is None:
+        return Line(e.Partial(unknown), "=", e.Chain((gradient, ZERO), ("=",)), side)
+    minus = formula(-condition.body, naming)
+    weight = formula(condition.weight, naming)
+    return Line(minus, "in", e.times(weight, subgradient(condition, unknown, naming)), side)
+
+
+def subgradient(condition: KktCondition, unknown: e.Expr, naming: Naming) -> e.Expr:
+    """The set of slopes of a loss, or of a norm, at the unknown."""
+    if condition.loss is None:
+        return e.Apply(e.Ident("d"), (e.Norm(unknown),))
+    return e.Apply(e.Ident("d"), (e.Apply(e.Ident(condition.loss.text), (unknown,)),))
+
+
+# ------------------------------------------------------------------------- steps
+
+
+def steps_section(derivation: Derivation, naming: Naming) -> Section:
+    return Section(
+        "steps",
+        "The minimum of the Lagrangian, step by step",
+        tuple(_numbered(n, step, naming) for n, step in enumerate(derivation.steps, 1)),
+    )
+
+
+def _numbered(number: int, step: Step, naming: Naming) -> Numbered:
+    blocks: list[Block] = []
+    if step.reason:
+        blocks.append(Paragraph(_reason(step.reason, naming)))
+    lines = [
+        line
+        for equation in step.equations
+        for line in (
+            (_equation(equation, naming),)
+            if isinstance(equation, Equation)
+            else function_lines(equation.name, formula(equation.argument, naming), equation.function, naming)
+        )
+    ]
+    if lines:
+        blocks.append(Display(tuple(lines)))
+    return Numbered(number, step.kind, (step.title + ".",), tuple(blocks))
+
+
+def _reason(reason: Text, naming: Naming) -> Pieces:
+    pieces: list[str | e.Expr] = []
+    for piece in reason:
+        if isinstance(piece, str):
+            pieces.append(piece)
+        elif isinstance(piece, Poly):
+            pieces.append(formula(piece, naming))
+        else:
+            pieces.append(unknown_expr(piece, naming))
+    if pieces and isinstance(pieces[0], str) and pieces[0]:
+        pieces[0] = pieces[0][0].upper() + pieces[0][1:]
+    return (*pieces, ".")
+
+
+def _equation(equation: Equation, naming: Naming) -> Line:
+    side = for_all(equation.indices, equation.sets, equation.support, naming)
+    left, relation, right = equation.left, equation.relation, equation.right
+    if isinstance(left, Poly) and isinstance(right, Poly) and not right:
+        return Line(*balanced(left, relation, naming), side)
+    return Line(_side(left, naming), relation, _side(right, naming), side)
+
+
+def _side(side: Side, naming: Naming) -> e.Expr:
+    if isinstance(side, Poly):
+        return formula(side, naming)
+    if isinstance(side, Partial):
+        return e.Partial(unknown_expr(side.of, naming))
+    if isinstance(side, Word):
+        return e.Words(side.text)
+    return unknown_expr(side, naming)
+
+
+# --------------------------------------------------------------------- functions
+
+
+def function_lines(name: str, argument: e.Expr, function: Plq, naming: Naming) -> tuple[Line, ...]:
+    """name(argument) = cases over the pieces."""
+    rows = []
+    for n, piece in enumerate(function.pieces):
+        left, right = function.ends(n)
+        value = piece_formula(piece.curvature, piece.slope, piece.value, argument, naming)
+        rows.append((value, _between(left, right, argument, naming)))
+    head = e.Apply(e.Ident(name), (argument,))
+    if len(rows) == 1 and rows[0][1] == e.Words(""):
+        return (Line(head, "=", rows[0][0]),)
+    return (Line(head, "=", e.Cases(tuple(rows))),)
+
+
+def piece_formula(curvature: Poly, slope: Poly, value: Poly, argument: e.Expr, naming: Naming) -> e.Expr:
+    """1/2 curvature t^2 + slope t + value."""
+    from fractions import Fraction
+
+    parts: list[tuple[int, e.Expr]] = []
+    for coefficient, power in ((curvature.scale(Fraction(1, 2)), e.Power(argument, 2)), (slope, argument)):
+        if coefficient:
+            shown = formula(coefficient, naming)
+            if isinstance(shown, e.Terms) and len(shown.terms) == 1:
+                ((sign, body),) = shown.terms
+                parts.append((sign, e.times(body, power)))
+            else:
+                parts.append((1, e.times(shown, power)))
+    if value:
+        parts.append((1, formula(value, naming)))
+    return e.total(*parts) if parts else ZERO
+
+
+def _between(left: Poly | None, right: Poly | None, argument: e.Expr, naming: Naming) -> e.Expr:
+    if left is not None and right is not None:
+        return e.Chain((formula(left, naming), argument, formula(right, naming)), ("<=", "<="))
+    if left is not None:
+        return e.Chain((argument, formula(left, naming)), (">=",))
+    if right is not None:
+        return e.Chain((argument, formula(right, naming)), ("<=",))
+    return e.Words("")

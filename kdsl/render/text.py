@@ -1,0 +1,165 @@
+"""A document as text of at most 100 columns, in Unicode or in ASCII."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kdsl.render.document import document
+from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Table
+from kdsl.render.plain import Plain, broken, laid, width
+
+if TYPE_CHECKING:
+    from kdsl.algebra.derivation import Derivation
+    from kdsl.algebra.evidence import Evidence
+
+WIDTH = 100
+_INDENT = "    "
+_WIDEST_LEFT = 40  # a longer left side is not aligned with the others
+
+
+def render(derivation: Derivation, evidence: Evidence | None = None, ascii: bool = False) -> str:
+    """The derivation for a terminal."""
+    return document_text(document(derivation, evidence), ascii)
+
+
+def document_text(doc: Document, ascii: bool = False) -> str:
+    plain = Plain(ascii)
+    title = _spelled(doc.title, plain)
+    lines = [title, ("=" if ascii else "═") * width(title)]
+    for section in doc.sections:
+        heading = _spelled(section.title, plain)
+        lines += ["", heading, ("-" if ascii else "─") * width(heading)]
+        lines += _blocks(section.blocks, plain, 0)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _blocks(blocks: tuple[Block, ...], plain: Plain, indent: int) -> list[str]:
+    lines: list[str] = []
+    for n, block in enumerate(blocks):
+        if n and isinstance(block, Numbered):
+            lines.append("")
+        lines += _block(block, plain, indent)
+    return lines
+
+
+def _block(block: Block, plain: Plain, indent: int) -> list[str]:
+    if isinstance(block, Paragraph):
+        return _wrapped(pieces_text(block.pieces, plain), indent)
+    if isinstance(block, Display):
+        return _display(block, plain, indent + 4)
+    if isinstance(block, Table):
+        return _table(block, plain, indent + 4)
+    head = f"{block.number}. {pieces_text(block.title, plain)}"
+    return [*_wrapped(head, indent, 3), *_blocks(block.blocks, plain, indent + 3)]
+
+
+# -------------------------------------------------------------------- paragraphs
+
+
+def pieces_text(pieces: Pieces, plain: Plain) -> str:
+    return "".join(_spelled(p, plain) if isinstance(p, str) else laid(plain.formula(p)) for p in pieces)
+
+
+_SPELLINGS = {"—": "-", "–": "-", "…": "...", "−": "-", "⇒": "=>", "≥": ">=", "≤": "<=", "∞": "inf"}
+
+
+def _spelled(text: str, plain: Plain) -> str:
+    if not plain.ascii or text.isascii():
+        return text
+    for sign, spelling in _SPELLINGS.items():
+        text = text.replace(sign, spelling)
+    return text.encode("ascii", "backslashreplace").decode()
+
+
+def _wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
+    lines, line = [], " " * indent
+    for word in text.split(" "):
+        fresh = not line.strip()
+        if not fresh and width(line) + 1 + width(word) > WIDTH:
+            lines.append(line)
+            line, fresh = " " * (indent + hanging), True
+        line += word if fresh else f" {word}"
+    return [*lines, line]
+
+
+# --------------------------------------------------------------------- equations
+
+
+def _display(block: Display, plain: Plain, indent: int) -> list[str]:
+    labels = [_spelled(line.label, plain) for line in block.lines]
+    margin = indent + (max(map(width, labels)) + 2 if any(labels) else 0)
+    lefts = [laid(plain.formula(line.left)) if line.left is not None else "" for line in block.lines]
+    column = max((width(left) for left in lefts if width(left) <= _WIDEST_LEFT), default=0)
+    bodies = [_body(line, left, column, plain, WIDTH - margin) for line, left in zip(block.lines, lefts, strict=True)]
+    longest = max((width(body[-1]) for line, body in zip(block.lines, bodies, strict=True) if line.side), default=0)
+    result = []
+    for line, label, body in zip(block.lines, labels, bodies, strict=True):
+        body = _sided(body, pieces_text(line.side, plain), longest, WIDTH - margin)
+        first = " " * indent + label
+        result.append(first + " " * (margin - width(first)) + body[0])
+        result += [" " * margin + rest for rest in body[1:]]
+    return result
+
+
+def _body(line: Line, left: str, column: int, plain: Plain, room: int) -> list[str]:
+    right = plain.formula(line.right)
+    if line.left is None:
+        return broken(right, room)
+    pad = " " * max(column - width(left), 0)
+    head = f"{pad}{left} {plain.relation(line.relation)} "
+    hanging = min(width(head), 24)
+    return broken(head + right, room, hanging)
+
+
+def _sided(body: list[str], side: str, longest: int, room: int) -> list[str]:
+    """The body with its side condition in a column of its own, or below where there is no room."""
+    if not side:
+        return body
+    gap = longest - width(body[-1]) + 4
+    if longest + 4 + width(side) <= room:
+        return [*body[:-1], body[-1] + " " * gap + side]
+    if width(body[-1]) + 4 + width(side) <= room:
+        return [*body[:-1], body[-1] + " " * (room - width(body[-1]) - width(side)) + side]
+    return [*body, *(" " * max(room - width(part), 0) + part for part in _wrapped_side(side, room))]
+
+
+def _wrapped_side(side: str, room: int) -> list[str]:
+    lines, line = [], ""
+    for word in side.split(" "):
+        if line and width(line) + 1 + width(word) > room:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+# ------------------------------------------------------------------------ tables
+
+
+def _table(block: Table, plain: Plain, indent: int) -> list[str]:
+    rows = [tuple(_spelled(h, plain) for h in block.header)] if any(block.header) else []
+    rows += [tuple(pieces_text(cell, plain) for cell in row) for row in block.rows]
+    widths = [max(width(row[n]) for row in rows) for n in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        text = " " * indent
+        for n, cell in enumerate(row):
+            last = n == len(row) - 1
+            text += cell if last else cell + " " * (widths[n] - width(cell) + 3)
+        hanging = indent + sum(widths[:-1]) + 3 * (len(widths) - 1)
+        lines += _folded(text, hanging)
+    return lines
+
+
+def _folded(text: str, hanging: int) -> list[str]:
+    """A row whose last cell is too long goes on below that cell."""
+    hanging = min(hanging, WIDTH // 2)
+    lines = []
+    while width(text) > WIDTH:
+        cut = text.rfind(" ", hanging + 1, WIDTH)
+        if cut < 0:
+            break
+        lines.append(text[:cut])
+        text = " " * hanging + text[cut + 1 :]
+    return [*lines, text]
