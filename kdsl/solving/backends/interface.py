@@ -1,0 +1,86 @@
+"""What a backend is: a name, what it can take and how exactly it solves it, and one function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kdsl.solving.facts import Facts
+from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.raw_solution import RawSolution
+
+Progress = Callable[[int, float], bool | None]  # iterations and a gap; True stops the solve
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a solve; a backend obeys the limits that it can.
+
+    The relative duality gap is to be at most `tol`, or, where `kkt_tol` is given, LIBSVM's m - M at most that.
+    """
+
+    tol: float = 1e-6
+    kkt_tol: float | None = None
+    max_iterations: int | None = None
+    time_limit: float = math.inf
+    threads: int | None = None
+    memory: float | None = None
+    seed: int = 0
+    verbose: bool = False
+
+
+class Solve(Protocol):
+    def __call__(
+        self, problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
+    ) -> RawSolution: ...
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A solver of normal forms. `takes` is for people; `accepts` gives the reason why a problem is refused.
+
+    `accuracy` is the rel_gap that it reaches on problems that it accepts; `package` is the distribution that must be
+    installed, "" for a part of kdsl.
+    """
+
+    name: str
+    takes: str
+    accuracy: float
+    licence: str
+    package: str
+    accepts: Callable[[Facts], str | None]
+    installed: Callable[[], bool]
+    version: Callable[[], str]
+    solve: Solve
+
+
+def is_importable(module: str) -> bool:
+    """Whether a module is there, without importing it (its parent package is imported)."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def version_of(distribution: str) -> str:
+    """The installed version of a distribution, "" if there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def own_version() -> str:
+    from kdsl import __version__
+
+    return __version__
+
+
+def always() -> bool:
+    return True

@@ -1,0 +1,85 @@
+"""The two solvers of kdsl that take every normal form: the compiled engine, and the readable reference."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from kdsl.solving.backends.interface import Backend, Options, Progress, always, is_importable, own_version
+from kdsl.solving.facts import Facts
+from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.raw_solution import RawSolution
+
+LARGEST_REFERENCE = 1000
+
+
+def _engine(
+    problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
+) -> RawSolution:
+    from kdsl.solving.backends import engine
+
+    return engine.solve(
+        problem,
+        start,
+        options.tol,
+        options.max_iterations,
+        progress,
+        kkt_tol=options.kkt_tol,
+        time_limit=options.time_limit,
+        threads=options.threads,
+        memory=options.memory,
+    )
+
+
+def _reference(
+    problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
+) -> RawSolution:
+    """The reference stops on m - M; its gap is asked to be a hundredth of the duality gap wanted."""
+    from kdsl.solving.backends import reference
+
+    began = time.perf_counter()
+    late = False
+
+    def watch(iteration: int, gap: float) -> bool:
+        nonlocal late
+        late = time.perf_counter() - began > options.time_limit
+        return late or (progress is not None and iteration % 64 == 0 and bool(progress(iteration, gap)))
+
+    tolerance = max(options.tol / 100, 1e-11) if options.kkt_tol is None else options.kkt_tol
+    found = reference.solve(problem, start, tolerance, options.max_iterations or 1_000_000, watch)
+    return replace(found, status="time_limit", message="the time limit was reached") if late else found
+
+
+def _small(facts: Facts) -> str | None:
+    if facts.size > LARGEST_REFERENCE:
+        return f"it is written to be read; its limit is {LARGEST_REFERENCE:,} coordinates, here are {facts.size:,}"
+    return None
+
+
+def _any(facts: Facts) -> str | None:
+    return None
+
+
+ENGINE = Backend(
+    name="engine",
+    takes="every normal form of any size; sequential minimal optimisation in compiled code",
+    accuracy=1e-9,
+    licence="BSD-3-Clause",
+    package="",
+    accepts=_any,
+    installed=lambda: is_importable("kdsl._core"),
+    version=own_version,
+    solve=_engine,
+)
+REFERENCE = Backend(
+    name="reference",
+    takes="every normal form of up to 1,000 coordinates; the engine's algorithm, written to be read",
+    accuracy=1e-6,
+    licence="BSD-3-Clause",
+    package="",
+    accepts=_small,
+    installed=always,
+    version=own_version,
+    solve=_reference,
+)
+BACKENDS = (ENGINE, REFERENCE)

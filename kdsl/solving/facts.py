@@ -1,0 +1,134 @@
+"""The facts of a normal form by which a backend is chosen: computed from it, never guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.solving.native_kernel import OffersNative
+from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
+
+
+@dataclass(frozen=True)
+class Facts:
+    """size coordinates t_k over `points` points of all Hilbert variables together.
+
+    boxed        some t_k has a finite bound
+    quadratic    every h_k is one quadratic on the whole line (no bound, no kink)
+    curved       every h_k has curvature > 0 throughout: the problem is strictly convex whatever the kernels are
+    kinks        break points inside the boxes
+    largest_atom points of the largest atom: 0 none, 1 examples only, more for pairs, groups and averages
+    row_rank     number of independent rows
+    shared       coordinates that occur in more than one row
+    gram_rank    a bound on the rank of Q that is known beforehand (linear kernels), else None
+    kernel_cost  floating-point operations for one kernel value, where they are known
+    dense_bytes  what the whole Hessian takes
+    """
+
+    size: int
+    points: int
+    blocks: int
+    equalities: int
+    inequalities: int
+    row_rank: int
+    shared: int
+    boxed: bool
+    quadratic: bool
+    curved: bool
+    kinks: int
+    largest_atom: int
+    sparse: bool
+    gram_rank: int | None
+    kernel_cost: int | None
+    dense_bytes: int
+
+    @property
+    def rows(self) -> int:
+        return self.equalities + self.inequalities
+
+    @property
+    def linear_system(self) -> bool:
+        """Whether the optimality conditions are linear equations."""
+        return self.quadratic and self.inequalities == 0
+
+    def describe(self) -> str:
+        """One sentence for the report."""
+        atoms = {0: "no kernel", 1: "one example each"}.get(self.largest_atom, f"up to {self.largest_atom} points each")
+        bounds = "a box" if self.boxed else "no box"
+        cost = "a quadratic cost" if self.quadratic else "a piecewise cost" if self.kinks else "one piece each"
+        numbers = ((self.equalities, "equality row"), (self.inequalities, "inequality row"))
+        rows = " and ".join(_count(number, noun) for number, noun in numbers if number) or "no rows"
+        return f"{_count(self.size, 'coordinate')} ({atoms}), {bounds}, {cost}, {rows}"
+
+
+def facts_of(problem: NormalForm) -> Facts:
+    """The facts of `problem`; no kernel value is computed."""
+    h, n = problem.separable, problem.size
+    pieces = np.diff(h.offsets)
+    unbounded = np.isneginf(h.lower) & np.isposinf(h.upper)
+    atoms = [int(np.diff(sp.csc_array(block.atoms).indptr).max(initial=0)) for block in problem.blocks]
+    equalities = int(np.count_nonzero(problem.rows.equality))
+    wide = h.right > h.left
+    return Facts(
+        size=n,
+        points=sum(block.gram.size for block in problem.blocks),
+        blocks=len(problem.blocks),
+        equalities=equalities,
+        inequalities=len(problem.rows.target) - equalities,
+        row_rank=_rank(problem.rows),
+        shared=int(np.count_nonzero(np.diff(sp.csc_array(problem.rows.matrix).indptr) > 1)),
+        boxed=not bool(unbounded.all()),
+        quadratic=bool(unbounded.all() and (pieces == 1).all()),
+        curved=bool((h.curvature[wide] > 0).all()),
+        kinks=int((pieces - 1).sum()),
+        largest_atom=max(atoms, default=0),
+        sparse=any(_is_sparse(block.gram) for block in problem.blocks),
+        gram_rank=_gram_rank(problem),
+        kernel_cost=_kernel_cost(problem),
+        dense_bytes=8 * n * n,
+    )
+
+
+def _rank(rows: Rows) -> int:
+    """Independent rows; rows without a common coordinate (simplexes) are independent without computing anything."""
+    matrix = sp.csr_array(rows.matrix)
+    some = np.diff(matrix.indptr) > 0
+    if np.diff(sp.csc_array(matrix).indptr).max(initial=0) <= 1:
+        return int(np.count_nonzero(some))
+    gram: Floats = (matrix @ matrix.T).toarray()
+    return int(np.linalg.matrix_rank(gram, hermitian=True))
+
+
+def _is_sparse(gram: GramOracle) -> bool:
+    native = gram.native() if isinstance(gram, OffersNative) else None
+    return native is not None and sp.issparse(native.points)
+
+
+def _gram_rank(problem: NormalForm) -> int | None:
+    """Linear kernels have the rank of their points at most."""
+    total = 0
+    for block in problem.blocks:
+        native = block.gram.native() if isinstance(block.gram, OffersNative) else None
+        if native is None or native.kind != "linear":
+            return None
+        total += min(int(native.points.shape[1]), block.gram.size)
+    return min(total, problem.size)
+
+
+def _kernel_cost(problem: NormalForm) -> int | None:
+    """Two operations for each feature that is there; the dearest of the kernels."""
+    costs = []
+    for block in problem.blocks:
+        native = block.gram.native() if isinstance(block.gram, OffersNative) else None
+        if native is None:
+            return None
+        points = native.points
+        features = points.shape[1] if isinstance(points, np.ndarray) else points.nnz / max(1, points.shape[0])
+        costs.append(2 * int(np.ceil(features)))
+    return max(costs, default=0)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,146 @@
+"""Chooses the backend for a normal form from its facts, says why in one sentence, and records every fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.backends.interface import Backend
+from kdsl.solving.backends.registry import backends, find_backend
+from kdsl.solving.facts import Facts
+
+FACTORISED = 5000  # equations up to which a linear system is factorised rather than iterated upon
+READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
+
+
+@dataclass(frozen=True)
+class Route:
+    """Who solves, why, and what is to be known about the choice."""
+
+    backend: Backend
+    reason: str
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Route:
+    """The backend for a problem with these facts; `requested` overrides the choice."""
+    if requested is not None:
+        return _as_asked(facts, requested, tol)
+    known, found = backends()
+    by_name = {backend.name: backend for backend in known}
+    names = preferences(facts)
+    fit = [name for name in names if by_name[name].accepts(facts) is None]
+    for name in fit:
+        backend = by_name[name]
+        if backend.installed():
+            fallback = [] if name == fit[0] else [_fallback(fit[0], name)]
+            return Route(backend, _reason(facts, name), (*found, *fallback, *_inexact(backend, tol)))
+    raise KdslError([_nobody(facts, names)])
+
+
+def preferences(facts: Facts) -> tuple[str, ...]:
+    """The backends that fit, the best first."""
+    explicit = ("qpsolvers:piqp", "qpsolvers:clarabel", "osqp")
+    if facts.linear_system:
+        first = ("direct", "cg") if facts.size <= FACTORISED or not facts.curved else ("cg", "direct")
+        return (*first, "engine", *explicit)
+    if facts.size <= READABLE:
+        return ("engine", "reference", *explicit)
+    if facts.rows == 0:
+        return ("engine", "coordinate")
+    return ("engine", *explicit, "reference")
+
+
+def _as_asked(facts: Facts, requested: str, tol: float) -> Route:
+    backend = find_backend(requested)
+    refusal = backend.accepts(facts)
+    if refusal is not None:
+        raise KdslError(
+            [
+                Diagnostic(
+                    "K601",
+                    f"the backend `{requested}` cannot take this problem",
+                    why=f"{refusal}; the problem has {facts.describe()}",
+                    help="leave the choice to kdsl, or see `kdsl backends` for what each can take",
+                )
+            ]
+        )
+    return Route(backend, f"asked for: {_problem(facts)}", tuple(_inexact(backend, tol)))
+
+
+def _inexact(backend: Backend, tol: float) -> list[Diagnostic]:
+    if backend.accuracy <= tol:
+        return []
+    return [
+        Diagnostic(
+            "K605",
+            f"the backend `{backend.name}` declares a relative gap of {backend.accuracy:g}, and {tol:g} is asked for",
+            why="it may stop short; the certificate will say so",
+            help=f"choose another backend, or `--tol {backend.accuracy:g}`",
+            severity="warning",
+        )
+    ]
+
+
+def _fallback(name: str, instead: str) -> Diagnostic:
+    return Diagnostic(
+        "K606",
+        f"the backend `{name}` comes first for this problem; `{instead}` solves it instead",
+        why=f"`{name}` is not installed",
+        help="build kdsl with its compiled core" if name == "engine" else "`kdsl backends` says what is missing",
+        severity="warning",
+    )
+
+
+def _nobody(facts: Facts, names: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        "K607",
+        "no installed backend takes this problem",
+        why=f"the problem has {facts.describe()}; tried in vain: {', '.join(names)}",
+        help="`kdsl backends` lists what is installed; the engine takes every problem",
+    )
+
+
+def _problem(facts: Facts) -> str:
+    """What kind of problem it is, in a few words."""
+    if facts.linear_system:
+        rows = "" if facts.rows == 0 else f" and {_number(facts.rows, 'row')}"
+        return f"no box and a quadratic cost: a linear system of {_number(facts.size, 'equation')}{rows}"
+    box = "a box" if facts.boxed else "no box"
+    cost = ", a piecewise cost" if facts.kinks else ""
+    return f"{_number(facts.rows, 'row')} and {box}{cost}, {_number(facts.size, 'multiplier')}"
+
+
+def _reason(facts: Facts, name: str) -> str:
+    method = METHODS.get(name)
+    how = method(facts) if method else f"solved by {name}"
+    return f"{_problem(facts)}{',' if facts.linear_system else ':'} {how}"
+
+
+def _directions(facts: Facts) -> str:
+    """How the engine moves on this problem."""
+    if facts.rows == 0:
+        moves = "one multiplier at a time"
+    elif facts.shared == 0 or facts.row_rank == 1:
+        moves = "sequential minimal optimisation on pairs"
+    else:
+        moves = f"sequential minimal optimisation on up to {facts.row_rank + 1} multipliers"
+    return f"{moves}, by the engine"
+
+
+METHODS: dict[str, Callable[[Facts], str]] = {
+    "direct": lambda facts: "solved by Cholesky",
+    "cg": lambda facts: "too large to factorise, solved by conjugate gradients",
+    "engine": _directions,
+    "reference": lambda facts: "small enough for the reference",
+    "coordinate": lambda facts: "one multiplier at a time",
+    "osqp": lambda facts: "an explicit quadratic program, by osqp",
+    "qpsolvers:piqp": lambda facts: "an explicit quadratic program, by piqp",
+    "qpsolvers:clarabel": lambda facts: "an explicit quadratic program, by clarabel",
+}
+
+
+def _number(count: int, noun: str) -> str:
+    words = {0: "no", 1: "one", 2: "two", 3: "three"}
+    return f"{words.get(count, f'{count:,}')} {noun}" + ("" if count == 1 else "s")

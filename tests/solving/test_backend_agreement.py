@@ -1,0 +1,163 @@
+"""Every installed backend against CVXPY on random normal forms of every kind, at tight tolerances."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_forms import KINDS, Kind, objective, optimum, random_form, violation
+
+from kdsl.solving.backends.coordinate import at, duality_gaps
+from kdsl.solving.backends.direct import solve_system
+from kdsl.solving.backends.interface import Backend, Options
+from kdsl.solving.backends.registry import shipped
+from kdsl.solving.expand import expand
+from kdsl.solving.facts import facts_of
+
+INSTALLED = [backend for backend in shipped() if backend.installed()]
+
+
+@cache
+def reference_optimum(kind: Kind) -> float:
+    return optimum(random_form(kind))
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [
+        pytest.param(backend, kind, id=f"{backend.name}-{kind.name}")
+        for backend in INSTALLED
+        for kind in KINDS
+        if backend.accepts(facts_of(random_form(kind))) is None
+    ],
+)
+def test_every_backend_reaches_the_optimum_that_it_declares(backend: Backend, kind: Kind) -> None:
+    problem = random_form(kind)
+    tol = max(backend.accuracy, 1e-8)
+    found = backend.solve(problem, Options(tol=tol))
+    best = reference_optimum(kind)
+    assert found.status == "solved", found.message
+    assert abs(objective(problem, found.theta) - best) <= tol * max(1.0, abs(best))
+    assert violation(problem, found.theta) <= tol
+    assert found.seconds > 0
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_segments_cost_what_h_costs(kind: Kind) -> None:
+    """At any t within the bounds, the best segments make the explicit program's value the normal form's."""
+    problem = random_form(kind)
+    program, h, n = expand(problem), problem.separable, problem.size
+    random = np.random.default_rng(5)
+    for _ in range(5):
+        t = np.clip(random.uniform(-2, 3, n), h.lower, h.upper)
+        x = np.r_[t, np.zeros(program.size - n)]
+        column = n
+        for k in np.flatnonzero(np.diff(h.offsets) > 1):
+            for p in range(h.offsets[k], h.offsets[k + 1]):
+                b = h.right[p] if p == h.offsets[k] else h.left[p]
+                x[column] = np.clip(t[k], h.left[p], h.right[p]) - b
+                column += 1
+        assert column == program.size
+        assert program.value(x) == pytest.approx(objective(problem, t), rel=1e-12)
+        assert (x >= program.lower - 1e-15).all() and (x <= program.upper + 1e-15).all()
+        extra = slice(len(problem.rows.target), None)
+        np.testing.assert_allclose((program.A @ x)[extra], program.l[extra], atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_gap_of_a_coordinate_is_what_it_can_still_gain(kind: Kind) -> None:
+    h = random_form(kind).separable
+    random = np.random.default_rng(6)
+    t, gradient = np.clip(random.uniform(-1, 2, h.size), h.lower, h.upper), random.standard_normal(h.size)
+    gaps = duality_gaps(h, t, gradient)
+
+    def value(points: np.ndarray) -> np.ndarray:
+        return np.array([at_one(h, k, float(s)) + s * gradient[k] for k, s in enumerate(points)])
+
+    assert at(h, t) == pytest.approx(sum(at_one(h, k, float(s)) for k, s in enumerate(t)))
+    grid = [np.clip(np.full(h.size, s), h.lower, h.upper) for s in np.linspace(-6, 6, 241)]
+    least = np.min([value(points) for points in grid], axis=0)
+    finite = np.isfinite(gaps)
+    assert (gaps[finite] >= (value(t) - least - 1e-12)[finite]).all()
+    assert (gaps[finite] <= (value(t) - least + 2e-2)[finite]).all()
+
+
+def at_one(h, k: int, s: float) -> float:  # type: ignore[no-untyped-def]
+    """h_k(s), from the definition."""
+    return next(
+        0.5 * h.curvature[p] * s**2 + h.slope[p] * s + h.value[p]
+        for p in range(h.offsets[k], h.offsets[k + 1])
+        if h.left[p] <= s <= h.right[p]
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(1, 12), rank=st.integers(0, 12), rows=st.integers(0, 4), seed=st.integers(0, 10**6))
+def test_linear_systems_of_any_rank(n: int, rank: int, rows: int, seed: int) -> None:
+    """Regular or singular: a consistent system is solved, and its multipliers satisfy both equations."""
+    random = np.random.default_rng(seed)
+    root = random.standard_normal((n, min(rank, n)))
+    H, A = root @ root.T, random.standard_normal((min(rows, n), n))
+    truth, m = random.standard_normal(n), random.standard_normal(len(A))
+    p, a = -(H @ truth + A.T @ m), A @ truth
+    found = solve_system(H, p, A, a)
+    assert found.status == "solved", found.message
+    size = 1 + np.abs(p).max()
+    assert np.abs(H @ found.t + A.T @ found.m + p).max() <= 1e-7 * size
+    assert np.abs(A @ found.t - a).max(initial=0.0) <= 1e-7 * size
+
+
+def test_a_direction_that_falls_for_ever_is_shown() -> None:
+    H, p = np.diag([1.0, 0.0]), np.array([1.0, -1.0])
+    found = solve_system(H, p, np.zeros((0, 2)), np.zeros(0))
+    assert found.status == "unbounded"
+    assert found.ray is not None
+    np.testing.assert_allclose(H @ found.ray, 0.0, atol=1e-12)
+    assert p @ found.ray < 0
+
+
+def test_rows_that_contradict_each_other_are_infeasible() -> None:
+    A, a = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 2.0])
+    for H in (np.eye(2), np.zeros((2, 2))):
+        assert solve_system(H, np.zeros(2), A, a).status == "infeasible"
+
+
+@pytest.mark.parametrize("name", ["coordinate", "osqp", "qpsolvers:clarabel", "cvxpy", "cg", "engine", "reference"])
+def test_iteration_limits_are_obeyed(name: str) -> None:
+    backend = next(backend for backend in shipped() if backend.name == name)
+    if not backend.installed():
+        pytest.skip("not installed")
+    kind = {"cg": "ridge_with_bias", "coordinate": "regression_without_bias"}.get(name, "regression")
+    problem = random_form(next(k for k in KINDS if k.name == kind), size=60)
+    found = backend.solve(problem, Options(tol=1e-12, max_iterations=3))
+    assert found.status in ("iteration_limit", "stalled")
+    assert found.theta.shape == (60,)
+    assert (found.theta >= problem.separable.lower).all() and (found.theta <= problem.separable.upper).all()
+
+
+@pytest.mark.parametrize("name", ["coordinate", "reference", "cg"])
+def test_time_limits_and_callbacks_stop_our_own_solvers(name: str) -> None:
+    backend = next(backend for backend in shipped() if backend.name == name)
+    kind = "ridge_with_bias" if name == "cg" else "regression_without_bias"
+    problem = random_form(next(k for k in KINDS if k.name == kind), size=80)
+    assert backend.solve(problem, Options(tol=1e-14, time_limit=0.0)).status == "time_limit"
+    seen: list[tuple[int, float]] = []
+
+    def stop(iterations: int, gap: float) -> bool:
+        seen.append((iterations, gap))
+        return True
+
+    assert backend.solve(problem, Options(tol=1e-14), progress=stop).status == "interrupted"
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("backend", INSTALLED, ids=lambda backend: backend.name)
+def test_nothing_is_printed_on_standard_output(backend: Backend, capfd: pytest.CaptureFixture[str]) -> None:
+    for kind in (KINDS[1], KINDS[-2], KINDS[-3]):
+        problem = random_form(kind)
+        if backend.accepts(facts_of(problem)) is None:
+            backend.solve(problem, Options())
+    assert capfd.readouterr().out == ""
