@@ -101,6 +101,7 @@ class Definition(NamedTuple):
 
     symbol: Sym
     value: Poly
+    sets: tuple[str, ...] = ()  # of the symbol's indices
 
 
 class Dual(NamedTuple):
@@ -124,10 +125,16 @@ class Dual(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """A primal unknown in terms of the multipliers: w = sum alpha y phi, xi = alpha / C."""
+    """A primal unknown in terms of the multipliers: w = sum alpha y phi, xi = alpha / C.
+
+    It minimised 1/2 curvature |unknown|^2 - <unknown, curvature value>; `unfolded` is the curvature before
+    rows were used to free it of multipliers.
+    """
 
     unknown: Sym | Vec
     value: Poly
+    curvature: Poly
+    unfolded: Poly
 
 
 class Eliminated(NamedTuple):

@@ -152,7 +152,7 @@ class DualProgram:
         total: Any = 0.0
         for place, at in enumerate(product(*(range(n) for n in lengths.values()))):
             index = dict(zip(term.indices, at, strict=True))
-            function = numeric_plq(term.function, self._values, index)
+            function = numeric_plq(term.function, self._values, lengths, index)
             total = total + self._split(function, unknown[place])
         return total
 
@@ -201,13 +201,15 @@ def _square_root(hessian: Array) -> Array:
     return np.asarray(np.sqrt(eigenvalues[kept])[:, None] * vectors[:, kept].T)
 
 
-def numeric_plq(function: Plq, values: Values, at: Mapping[str, int]) -> list[tuple[float, float, float, float, float]]:
+def numeric_plq(
+    function: Plq, values: Values, lengths: Mapping[str, int], at: Mapping[str, int]
+) -> list[tuple[float, float, float, float, float]]:
     """The pieces (left, right, curvature, slope, value) of a symbolic function at one member of its family."""
 
     def number(poly: Poly) -> float:
-        lengths = {name: values.sizes_of(poly, name) for name in sorted(poly.free_indices())}
-        table = evaluate(poly, values, lengths)
-        return float(table[tuple(at[name] for name in lengths)])
+        needed = {name: length for name, length in lengths.items() if name in poly.free_indices()}
+        table = evaluate(poly, values, needed)
+        return float(table[tuple(at[name] for name in needed)])
 
     pieces = []
     for n, piece in enumerate(function.pieces):

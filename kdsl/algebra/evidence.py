@@ -15,8 +15,8 @@ from kdsl.algebra.dual_program import DualProgram, numeric_plq
 from kdsl.algebra.instance import Instance, random_instance
 from kdsl.algebra.interpret import CvxpyArithmetic, FloatArithmetic, Interpreter, KnownBySquare, LossCall, Places
 from kdsl.algebra.numeric import Array, evaluate, shape_of
-from kdsl.algebra.primal import Multinomial
-from kdsl.language.model import Model, Variable
+from kdsl.algebra.primal import Condition, Multinomial
+from kdsl.language.model import Constraint, Model, Variable
 
 MIN_L_TOLERANCE = 1e-6
 OPTIMUM_TOLERANCE = 1e-5
@@ -203,8 +203,9 @@ class _Trial:
         total = float(evaluate(exact.objective, values))
         for term in exact.conjugates:
             shape = shape_of(term.sets, values)
+            lengths = dict(zip(term.indices, shape, strict=True))
             for places in product(*(range(n) for n in shape)):
-                pieces = numeric_plq(term.function, values, dict(zip(term.indices, places, strict=True)))
+                pieces = numeric_plq(term.function, values, lengths, dict(zip(term.indices, places, strict=True)))
                 total -= _piecewise(pieces, float(multipliers[term.label][places]))
         for entropy in exact.entropies:
             lengths = dict(zip(entropy.indices, shape_of(entropy.sets, values), strict=True))
@@ -289,11 +290,12 @@ class _Trial:
         total = interpreter.objective()
         model = self._derivation.model
         for constraint in model.constraints:
+            labels = [c.label for c in self._derivation.primal.conditions if _comes_from(c, constraint)]
             branches: dict[Places, int] = {}
             for places, _, gap in interpreter.gaps(constraint):
                 number = branches.get(places, 0)
                 branches[places] = number + 1
-                label = constraint.label + "'" * number
+                label = labels[number]
                 total = total + float(multipliers[label][places]) * gap
         for variable in model.variables:
             for end, sign, relation in ((variable.interval.lower, -1.0, ">="), (variable.interval.upper, 1.0, "<=")):
@@ -308,6 +310,10 @@ class _Trial:
                     elif squared in multipliers:  # the sign of the square stands in for the sign
                         total = total - float(multipliers[squared][places]) * value * value
         return total
+
+
+def _comes_from(condition: Condition, constraint: Constraint) -> bool:
+    return condition.kind in ("stated", "ball") and condition.span.start == constraint.span.start
 
 
 class _Residuals:

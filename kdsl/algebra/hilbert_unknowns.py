@@ -8,14 +8,14 @@ from kdsl.algebra.plq import HALF
 from kdsl.algebra.poly import Poly, derivative, dot, place_support
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.square_unknowns import curves_the_wrong_way, inverted
-from kdsl.algebra.state import State, contains, divided, fail, mentions_multiplier
+from kdsl.algebra.state import State, contains, divided, fail, inner_first, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
 from kdsl.algebra.terms import Inner, Sym, Vec
 
 
 def eliminate_hilbert_unknowns(state: State) -> State:
     """Every Hilbert variable is solved for; where its square carries multipliers, rows fold them away first."""
-    for unknown in state.lagrangian.primal.unknowns:
+    for unknown in inner_first(state.lagrangian.primal):
         symbol = unknown.symbol
         if isinstance(symbol, Vec):
             norm = Sym(unknown.name, unknown.indices, "norm")
@@ -53,7 +53,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     if (square + linear).sum(unknown.indices, unknown.sets, support) + untouched != state.body:
         raise _coupled(unknown)
     state, folded = _folded(state, curvature, unknown)
-    state, inverse = inverted(state, folded, unknown.name)
+    state, inverse = inverted(state, folded, unknown)
     value = -(rest * inverse)
     loss = (dot(rest, rest) * inverse).scale(HALF) if rest else Poly()
     equations = [Equation(Partial(symbol), "=", gradient, *where)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kdsl.algebra.numeric import Array, Values
+from kdsl.algebra.terms import Vec
 from kdsl.language import model as m
 from kdsl.language import syntax as s
 
@@ -24,10 +25,13 @@ class Instance:
     dimensions: Mapping[str, int]
 
     def values(self, multipliers: Mapping[str, Array]) -> Values:
-        return Values(self.sizes, self.arrays, self.labels, multipliers, self.gram)
+        return Values(self.sizes, self.arrays, self.labels, multipliers, self.gram, self.diagonal)
 
-    def gram(self, space: str, first: str, second: str) -> Array:
-        a, b = self.features[space][first], self.features[space][second]
+    def diagonal(self, vec: Vec) -> Array:
+        return np.asarray((self.features[vec.space][vec.name] ** 2).sum(axis=-1))
+
+    def gram(self, first: Vec, second: Vec) -> Array:
+        a, b = self.features[first.space][first.name], self.features[second.space][second.name]
         table: Array = np.tensordot(a, b, axes=([a.ndim - 1], [b.ndim - 1]))
         return table
 

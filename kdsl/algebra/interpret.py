@@ -153,10 +153,12 @@ class Interpreter:
         """(places, relation, left - right) for every member, turned so that an inequality reads <= 0."""
         for places, scope in self.members(constraint.indices, constraint.where):
             c = constraint.comparison
-            left, right = self.value(c.left, scope), self.value(c.right, scope)
-            if c.relation in (">=", ">"):
-                left, right = right, left
-            yield places, "=" if c.relation == "=" else "<=", left - right
+            if c.relation == "=":
+                yield places, "=", self.value(c.left, scope) - self.value(c.right, scope)
+                continue
+            small, large = (c.left, c.right) if c.relation in ("<=", "<") else (c.right, c.left)
+            for left, right in _branches(small, large):
+                yield places, "<=", self.value(left, scope) - self.value(right, scope)
 
     def members(self, letters: tuple[str, ...], where: tuple[s.Comparison, ...]) -> Iterator[tuple[Places, Scope]]:
         """Every choice of the letters that passes the filter."""
@@ -380,3 +382,14 @@ def _huberized(math: Arithmetic, short: Any, delta: float) -> Any:
     import cvxpy
 
     return cvxpy.huber(short, delta)
+
+
+def _branches(small: s.Expr, large: s.Expr) -> list[tuple[s.Expr, s.Expr]]:
+    """max(a, b) <= c is a <= c and b <= c, abs(a) <= c is a <= c and -a <= c, ||v|| <= c is ||v||^2 <= c^2."""
+    if isinstance(small, s.Call) and small.function.id == "max":
+        return [(argument, large) for argument in small.arguments]
+    if isinstance(small, s.Call) and small.function.id == "abs":
+        return [(small.arguments[0], large), (s.Neg(small.arguments[0]), large)]
+    if isinstance(small, s.Norm):
+        return [(s.Pow(small, 2), s.Pow(large, 2))]
+    return [(small, large)]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from kdsl.algebra.dual import Definition
 from kdsl.algebra.poly import Monomial, Poly, derivative
-from kdsl.algebra.terms import At, Bracket, Factor, Index, Inner, Sym, leaves_of
+from kdsl.algebra.terms import At, Bracket, Factor, Index, Inner, Sym, Vec, leaves_of
 
 Array = NDArray[np.float64]
 Leaf = int | str
-Gram = Callable[[str, str, str], Array]
+Gram = Callable[[Vec, Vec], Array]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Values:
     """Numbers for every symbol.
 
     arrays holds data, parameters and primal scalars, labels the integer codes of label data, multipliers the
-    dual variables by label (zero outside their support); gram(space, a, b) is the kernel between the points of
-    inputs a and b, with one axis for each index of a, then of b.
+    dual variables by label (zero outside their support). gram(a, b) holds the inner products of all members of
+    the families of a and b, with one axis for each index of a, then of b; diagonal(a), those of each with itself.
     """
 
     sizes: Mapping[str, int]
@@ -32,19 +32,24 @@ class Values:
     labels: Mapping[str, NDArray[np.int64]]
     multipliers: Mapping[str, Array]
     gram: Gram
+    diagonal: Callable[[Vec], Array]
     definitions: Mapping[str, Array] = field(default_factory=dict)
 
+    def size(self, name: str) -> int:
+        """The size called `name`, which may be a literal."""
+        return int(name) if name.isdigit() else self.sizes[name]
+
     def with_multipliers(self, multipliers: Mapping[str, Array]) -> Values:
-        return Values(self.sizes, self.arrays, self.labels, multipliers, self.gram, self.definitions)
+        return Values(self.sizes, self.arrays, self.labels, multipliers, self.gram, self.diagonal, self.definitions)
 
     def with_definitions(self, definitions: tuple[Definition, ...]) -> Values:
         """The values of new letters, computed from what they stand for."""
         known: dict[str, Array] = dict(self.definitions)
         for definition in definitions:
             names = tuple(a for a in definition.symbol.args if isinstance(a, str))
-            sets = {name: self.sizes_of(definition.value, name) for name in names}
+            sets = {name: self.sizes[size] for name, size in zip(names, definition.sets, strict=True)}
             known[definition.symbol.name] = evaluate(definition.value, self, sets)
-        return Values(self.sizes, self.arrays, self.labels, self.multipliers, self.gram, known)
+        return Values(self.sizes, self.arrays, self.labels, self.multipliers, self.gram, self.diagonal, known)
 
     def sizes_of(self, poly: Poly, name: str) -> int:
         """How many values the free index `name` of poly takes, read off an array that it indexes."""
@@ -80,7 +85,7 @@ def evaluate(poly: Poly, values: Values, free: Mapping[str, int] | None = None) 
 
 
 def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Array:
-    lengths: dict[Leaf, int] = {n: _size(values, size) for n, size in enumerate(monomial.binders)}
+    lengths: dict[Leaf, int] = {n: values.size(size) for n, size in enumerate(monomial.binders)}
     lengths.update(free)
     scalar = 1.0
     operands: list[Array] = []
@@ -107,10 +112,6 @@ def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Ar
     return scalar * contracted
 
 
-def _size(values: Values, size: str) -> int:
-    return int(size) if size.isdigit() else values.sizes[size]
-
-
 def _factor(factor: Factor, values: Values, lengths: Mapping[Leaf, int]) -> tuple[Array, tuple[Leaf, ...]]:
     """(the factor as an array over its distinct leaves, those leaves)."""
     used = tuple(dict.fromkeys(leaves_of(factor)))
@@ -119,8 +120,10 @@ def _factor(factor: Factor, values: Values, lengths: Mapping[Leaf, int]) -> tupl
     if isinstance(factor, Sym):
         array = _indexed(values.of(factor), factor.args, grid, values)
     elif isinstance(factor, Inner):
-        table = values.gram(factor.left.space, factor.left.name, factor.right.name)
-        array = _indexed(table, factor.left.args + factor.right.args, grid, values)
+        if factor.left == factor.right:
+            array = _indexed(values.diagonal(factor.left), factor.left.args, grid, values)
+        else:
+            array = _indexed(values.gram(factor.left, factor.right), factor.left.args + factor.right.args, grid, values)
     elif isinstance(factor, Bracket):
         left, right = (_side(side, grid, values) for side in (factor.left, factor.right))
         compare: Mapping[str, Any] = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal}
@@ -137,20 +140,21 @@ def _axis(place: int, length: int, count: int) -> NDArray[np.int64]:
 def _indexed(array: Array, args: tuple[Index, ...], grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> Array:
     if not args:
         return array
-    return np.asarray(array[tuple(_place(arg, grid, values) for arg in args)], dtype=np.float64)
+    return np.asarray(array[tuple(indexed_places(arg, grid, values) for arg in args)], dtype=np.float64)
 
 
-def _place(term: Index, grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> NDArray[np.int64]:
+def indexed_places(term: Index, grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> NDArray[np.int64]:
+    """The values of an index term on a grid of its leaves."""
     if isinstance(term, At):
         table = values.labels[term.name]
-        return table[tuple(_place(arg, grid, values) for arg in term.args)] if term.args else table
+        return table[tuple(indexed_places(arg, grid, values) for arg in term.args)] if term.args else table
     return grid[term]
 
 
 def _side(side: Index | Sym, grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> NDArray[Any]:
     if isinstance(side, Sym):
         return _indexed(values.of(side), side.args, grid, values)
-    return _place(side, grid, values)
+    return indexed_places(side, grid, values)
 
 
 def support_mask(
@@ -159,7 +163,7 @@ def support_mask(
     """Where a family lives, as an array over its indices."""
     from kdsl.algebra.poly import place_support
 
-    lengths = {name: _size(values, size) for name, size in zip(indices, sets, strict=True)}
+    lengths = {name: values.size(size) for name, size in zip(indices, sets, strict=True)}
     product = Poly.number(1)
     for bracket in place_support(support, indices):
         product = product * Poly.of(bracket)
@@ -167,7 +171,7 @@ def support_mask(
 
 
 def shape_of(sets: tuple[str, ...], values: Values) -> tuple[int, ...]:
-    return tuple(_size(values, size) for size in sets)
+    return tuple(values.size(size) for size in sets)
 
 
 def linear_coefficients(
@@ -176,7 +180,7 @@ def linear_coefficients(
     """d body / d symbol as an array over (row indices, then the symbol's own indices)."""
     fresh = tuple(f"{name}\x02" for name in symbol.args if isinstance(name, str))
     target = symbol._replace(args=fresh, role=role)
-    lengths = {**row, **{name: _size(values, size) for name, size in zip(fresh, sets, strict=True)}}
+    lengths = {**row, **{name: values.size(size) for name, size in zip(fresh, sets, strict=True)}}
     return evaluate(derivative(body, target), values, lengths)
 
 
@@ -192,5 +196,5 @@ def quadratic_coefficients(
     b = second[0]._replace(args=tuple(f"{name}\x03" for name in second[0].args if isinstance(name, str)))
     lengths = dict(row or {})
     for symbol, sets in ((a, first[1]), (b, second[1])):
-        lengths.update({str(name): _size(values, size) for name, size in zip(symbol.args, sets, strict=True)})
+        lengths.update({str(name): values.size(size) for name, size in zip(symbol.args, sets, strict=True)})
     return evaluate(derivative(derivative(body, a), b), values, lengths)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from kdsl.algebra.dual import ConjugateTerm, Definition, DualVariable, Eliminated, Expansion
+from kdsl.algebra.losses import fresh
 from kdsl.algebra.plq import HALF, ZERO, Piece, Plq
 from kdsl.algebra.poly import Poly, derivative, place_support, substitute
 from kdsl.algebra.primal import Unknown
-from kdsl.algebra.state import State, contains, divided, fail, is_zero, mentions_multiplier
+from kdsl.algebra.state import State, contains, divided, fail, inner_first, is_zero, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
 from kdsl.algebra.terms import Bracket, Sym
 from kdsl.language.diagnostics import KdslError
@@ -16,7 +17,7 @@ from kdsl.language.diagnostics import KdslError
 
 def eliminate_square_unknowns(state: State) -> State:
     """Every scalar whose second derivative is a positive expression is solved for."""
-    for unknown in state.lagrangian.primal.unknowns:
+    for unknown in inner_first(state.lagrangian.primal):
         symbol = unknown.symbol
         if isinstance(symbol, Sym) and unknown.origin != "residual":
             gradient = derivative(state.body, symbol)
@@ -44,7 +45,7 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
         )
     if not state.domains().non_negative(curvature):
         raise curves_the_wrong_way(unknown)
-    state, inverse = inverted(state, curvature, unknown.name)
+    state, inverse = inverted(state, curvature, unknown)
     value = -(rest * inverse)
     for bracket in place_support(unknown.support, unknown.indices):
         value = value * Poly.of(bracket)
@@ -75,15 +76,20 @@ def curves_the_wrong_way(unknown: Unknown) -> KdslError:
     )
 
 
-def inverted(state: State, value: Poly, name: str) -> tuple[State, Poly]:
+def inverted(state: State, value: Poly, unknown: Unknown) -> tuple[State, Poly]:
     """1/value, by way of a new letter where value has several terms."""
     try:
         return state, value.inverse()
     except ValueError:
         taken = {s for _, s in state.body.symbols()} | {v.letter for v in state.variables}
-        letter = next(c for c in (f"A_{name}", f"A_{name}'", f"A_{name}''") if c not in taken)
-        symbol = Sym(letter, tuple(sorted(value.free_indices())), "mult" if mentions_multiplier(value) else "param")
-        return state._replace(definitions=(*state.definitions, Definition(symbol, value))), Poly.of(symbol, -1)
+        taken |= {definition.symbol.name for definition in state.definitions}
+        letter = fresh(f"A_{unknown.name}", taken)
+        free = value.free_indices()
+        places = [(n, size) for n, size in zip(unknown.indices, unknown.sets, strict=True) if n in free]
+        role = "mult" if mentions_multiplier(value) else "param"
+        symbol = Sym(letter, tuple(n for n, _ in places), role)
+        definition = Definition(symbol, value, tuple(size for _, size in places))
+        return state._replace(definitions=(*state.definitions, definition)), Poly.of(symbol, -1)
 
 
 def maximise_sign_multipliers(state: State) -> State:

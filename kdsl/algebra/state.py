@@ -19,6 +19,7 @@ from kdsl.algebra.dual import (
 from kdsl.algebra.lagrangian import Lagrangian
 from kdsl.algebra.losses import degree_in_unknowns
 from kdsl.algebra.poly import Monomial, Poly
+from kdsl.algebra.primal import Primal, Unknown
 from kdsl.algebra.signs import Domains, Range
 from kdsl.algebra.steps import Step
 from kdsl.algebra.terms import Sym, Vec
@@ -60,6 +61,11 @@ def start(lagrangian: Lagrangian) -> State:
         for m in lagrangian.multipliers
     )
     return State(lagrangian, lagrangian.body, variables)
+
+
+def inner_first(primal: Primal) -> list[Unknown]:
+    """The unknowns, those with more indices first: w[g] before the w0 that all of them meet."""
+    return sorted(primal.unknowns, key=lambda unknown: -len(unknown.indices))
 
 
 def is_zero(bound: Poly | None) -> bool:

@@ -1,0 +1,112 @@
+"""Reads a dual as energies: 1/2 |S theta + s|^2 in a Hilbert space for each unknown, plus a separable part."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.dual import Dual, DualVariable, Expansion, FoldedNorm
+from kdsl.algebra.fold_norms import fold_norms
+from kdsl.algebra.folding import Folding
+from kdsl.algebra.merge_pairs import Pair, is_diagonal
+from kdsl.algebra.plq import HALF
+from kdsl.algebra.poly import Monomial, Poly, dot, place_support
+from kdsl.algebra.primal import Unknown
+from kdsl.algebra.terms import Sym, Vec
+
+
+class Energy(NamedTuple):
+    """1/2 sum |vector|^2 / curvature over the members of a family of unknowns, vector affine in the multipliers."""
+
+    unknown: Unknown
+    vector: Poly
+    curvature: Poly
+    unfolded: Poly
+
+
+class Energies(NamedTuple):
+    """`dual` in the form that is solved; its objective is `separable` minus the energies.
+
+    separable: constant, linear (in multipliers and their sizes) and diagonal quadratic terms.
+    norm: the norm multiplier that was folded away, where the energies stand under a root or for a square.
+    outer: the norm multiplier that is kept, over which a search runs.
+    """
+
+    dual: Dual
+    folding: Folding
+    energies: tuple[Energy, ...]
+    separable: Poly
+    norm: FoldedNorm | None
+    outer: str | None
+
+
+def energies_of(derivation: Derivation) -> Energies | None:
+    """The dual as energies; None where its quadratic part is not a sum of them (then only CVXPY can take it)."""
+    merged = derivation.folding
+    sized_rows = any(_has_size(row.body) for row in merged.dual.rows)
+    folding = fold_norms(Folding(derivation.exact), derivation.primal.domains) if sized_rows else merged
+    norm = next((n for n in folding.norms if n.whole), None)
+    balls = [v.label for v in derivation.exact.variables if _is_ball(derivation, v.label)]
+    if len(balls) > 1:
+        return None
+    outer = balls[0] if balls and norm is None else None
+    energies = []
+    total = Poly()
+    for expansion in derivation.expansions:
+        energy = _energy(derivation, expansion)
+        own = _value(energy)
+        if not all(is_diagonal(monomial) for monomial in own.terms):
+            energies.append(energy)
+            total = total + own
+    separable = derivation.exact.objective + total
+    if norm is not None:
+        separable = Poly()  # the objective is the root alone
+    elif any(not _is_separable(monomial) for monomial in separable.terms):
+        return None
+    pairs = () if sized_rows else folding.pairs
+    for merged_pair in pairs:
+        labels = (merged_pair.plus, merged_pair.minus, merged_pair.label)
+        pair = Pair(*(_variable(derivation, folding, label) for label in labels))
+        rewritten = pair.rewritten(separable)
+        if rewritten is None:
+            return None
+        separable = rewritten
+        changed = []
+        for energy in energies:
+            vector = pair.rewritten(energy.vector)
+            if vector is None or _has_size(vector):
+                return None
+            changed.append(energy._replace(vector=vector))
+        energies = changed
+    return Energies(folding.dual, folding, tuple(energies), separable, norm, outer)
+
+
+def _variable(derivation: Derivation, folding: Folding, label: str) -> DualVariable:
+    variables = (*derivation.exact.variables, *folding.dual.variables)
+    return next(v for v in variables if v.label == label)
+
+
+def _energy(derivation: Derivation, expansion: Expansion) -> Energy:
+    unknown = derivation.primal.unknown(expansion.unknown.name)
+    return Energy(unknown, expansion.value * expansion.curvature, expansion.curvature, expansion.unfolded)
+
+
+def _value(energy: Energy) -> Poly:
+    """1/2 <vector, vector> / curvature, summed over the family."""
+    unknown = energy.unknown
+    square = dot(energy.vector, energy.vector) if isinstance(unknown.symbol, Vec) else energy.vector * energy.vector
+    value = (square * energy.curvature.inverse()).scale(HALF)
+    return value.sum(unknown.indices, unknown.sets, place_support(unknown.support, unknown.indices))
+
+
+def _is_ball(derivation: Derivation, label: str) -> bool:
+    return any(m.label == label and m.kind == "ball" for m in derivation.lagrangian.multipliers)
+
+
+def _has_size(poly: Poly) -> bool:
+    return any(isinstance(f, Sym) and f.role == "abs" for f in poly.factors())
+
+
+def _is_separable(monomial: Monomial) -> bool:
+    degree = sum(p for f, p in monomial.factors if isinstance(f, Sym) and f.role in ("mult", "abs"))
+    return degree < 2 or is_diagonal(monomial)

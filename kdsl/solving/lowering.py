@@ -1,0 +1,267 @@
+"""Derivation + data -> NormalForm: energies become Hilbert blocks, everything else one convex h for each multiplier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kdsl.algebra.dual import ConjugateTerm, DualVariable
+from kdsl.algebra.energies import Energies, Energy
+from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
+from kdsl.algebra.poly import Monomial, Poly, derivative
+from kdsl.algebra.terms import Sym, Vec
+from kdsl.solving.normal_form import Floats, GramOracle, HilbertBlock, Ints, NormalForm, Rows, Separable
+from kdsl.solving.spaces import Space
+from kdsl.solving.sparse_forms import Column, Places, linear_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Where the members of one family of multipliers stand among the coordinates; -1 outside its support."""
+
+    variable: DualVariable
+    shape: tuple[int, ...]
+    positions: NDArray[np.int64]  # over the family's indices
+    start: int
+    count: int
+
+    def read(self, theta: Floats) -> Array:
+        """The family's values in its own shape, 0 outside its support."""
+        inside = self.positions >= 0
+        result = np.zeros(self.shape)
+        result[inside] = theta[self.positions[inside]]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOrigin:
+    """The member of a primal family that a block belongs to: unknown[places] = factor * (S theta + s) in its space."""
+
+    unknown: str
+    places: tuple[int, ...]
+    space: str  # "" for scalars, whose block holds the whole family
+    factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """`scale` is the weight of the energies: 1, or 4k lambda where the value is minus the root of the optimum."""
+
+    problem: NormalForm
+    families: Mapping[str, Family]
+    origins: tuple[BlockOrigin, ...]
+    squared: bool
+
+    def multipliers(self, theta: Floats) -> dict[str, Array]:
+        return {label: family.read(theta) for label, family in self.families.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityGram:
+    """The Gram matrix of scalars: they are their own features."""
+
+    size: int
+
+    def diagonal(self) -> Floats:
+        return np.ones(self.size)
+
+    def rows(self, indices: Ints) -> Floats:
+        result = np.zeros((len(indices), self.size))
+        result[np.arange(len(indices)), indices] = 1.0
+        return result
+
+    def matvec(self, vector: Floats) -> Floats:
+        return np.array(vector, dtype=np.float64)
+
+
+def lower(energies: Energies, values: Values, spaces: Mapping[str, Space], outer: float | None = None) -> Lowered:
+    """The normal form of a dual on data; `outer` is the value of the norm multiplier that is kept."""
+    variables = tuple(v for v in energies.dual.variables if v.label != energies.outer)
+    families = _families(variables, values)
+    size = sum(family.count for family in families.values())
+    zeros = {label: np.zeros(family.shape) for label, family in families.items()}
+    scale = 1.0
+    if energies.norm is not None:  # maximise -Q in place of -2 sqrt(Q k): lambda = 1 and a factor 4 k
+        scale = 4.0 * float(evaluate(energies.norm.denominator, values.with_multipliers({})))
+        zeros[energies.norm.label] = np.asarray(1.0)
+    if energies.outer is not None:
+        assert outer is not None
+        zeros[energies.outer] = np.asarray(outer)
+    at = values.with_multipliers(zeros).with_definitions(energies.dual.definitions)
+
+    def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
+        family = families[symbol.name]
+        return np.asarray(family.positions[places] if places else family.positions.reshape(-1)[0])
+
+    blocks: list[HilbertBlock] = []
+    origins: list[BlockOrigin] = []
+    for energy in energies.energies:
+        for block, origin in _blocks(energy, at, spaces, size, column_of, scale):
+            blocks.append(block)
+            origins.append(origin)
+    separable = _separable(energies, families, at)
+    constant_part, _ = energies.separable.split(lambda m: _degree(m, families) == 0)
+    constant = -float(evaluate(constant_part, at))
+    rows = _rows(energies, families, at, size, column_of)
+    problem = NormalForm(tuple(blocks), separable, rows, constant)
+    return Lowered(problem, families, tuple(origins), energies.norm is not None)
+
+
+def _families(variables: tuple[DualVariable, ...], values: Values) -> dict[str, Family]:
+    families: dict[str, Family] = {}
+    start = 0
+    for variable in variables:
+        shape = tuple(values.size(size) for size in variable.sets)
+        if variable.support:
+            inside = support_mask(variable.support, variable.indices, variable.sets, values)
+        else:
+            inside = np.ones(shape, dtype=bool)
+        count = int(inside.sum())
+        positions = np.full(shape, -1, dtype=np.int64)
+        positions[inside] = np.arange(start, start + count)
+        families[variable.label] = Family(variable, shape, positions, start, count)
+        start += count
+    return families
+
+
+def _degree(monomial: Monomial, families: Mapping[str, Family]) -> int:
+    return sum(
+        p for f, p in monomial.factors if isinstance(f, Sym) and f.role in ("mult", "abs") and f.name in families
+    )
+
+
+# ---------------------------------------------------------------------- blocks
+
+
+def _blocks(
+    energy: Energy, values: Values, spaces: Mapping[str, Space], size: int, column_of: Column, scale: float
+) -> Iterator[tuple[HilbertBlock, BlockOrigin]]:
+    """One block for each member of a Hilbert family, one for a whole family of scalars."""
+    unknown = energy.unknown
+    lengths = {name: values.size(z) for name, z in zip(unknown.indices, unknown.sets, strict=True)}
+    curvature = evaluate(energy.curvature, values, lengths)
+    if not isinstance(unknown.symbol, Vec):
+        matrix, constant = linear_matrix(energy.vector, lengths, size, column_of, values)
+        roots = np.sqrt(scale / curvature.reshape(-1))
+        block = _block(
+            unknown.name, IdentityGram(len(roots)), sp.csc_array(sp.diags_array(roots) @ matrix), constant * roots
+        )
+        yield block, BlockOrigin(unknown.name, (), "", 1.0)
+        return
+    space = spaces[unknown.symbol.space]
+    matrix, constant = linear_matrix(energy.vector, lengths, size, column_of, values, (space.size, space.position))
+    by_row = sp.csr_array(matrix)
+    for number, places in enumerate(product(*(range(n) for n in lengths.values()))):
+        rows = slice(number * space.size, (number + 1) * space.size)
+        divisor = float(curvature[places])
+        root = float(np.sqrt(scale / divisor))
+        name = f"{unknown.name}[{', '.join(map(str, places))}]" if places else unknown.name
+        block = _block(name, space.oracle, sp.csc_array(by_row[rows] * root), constant[rows] * root)
+        yield block, BlockOrigin(unknown.name, places, space.name, 1.0 / (divisor * root))
+
+
+def _block(name: str, gram: GramOracle, atoms: sp.csc_array, shift: Floats) -> HilbertBlock:
+    return HilbertBlock(name, gram, atoms, shift if shift.any() else None)
+
+
+# ------------------------------------------------------------------ separable
+
+
+def _separable(energies: Energies, families: Mapping[str, Family], values: Values) -> Separable:
+    """h = -(linear and diagonal terms) + conjugates, on the box, with a kink at 0 where |theta| occurs."""
+    offsets: list[Ints] = [np.zeros(1, dtype=np.int64)]
+    pieces: list[Floats] = []
+    total = 0
+    for family in families.values():
+        terms = [t for t in energies.dual.conjugates if t.label == family.variable.label]
+        counts, table = _pieces(family, energies.separable, terms, values)
+        offsets.append(total + np.cumsum(counts))
+        pieces.append(table)
+        total += int(counts.sum())
+    table = np.concatenate(pieces, axis=1) if pieces else np.zeros((5, 0))
+    return Separable(np.concatenate(offsets), *(np.ascontiguousarray(row) for row in table))
+
+
+def _pieces(family: Family, separable: Poly, terms: list[ConjugateTerm], values: Values) -> tuple[Ints, Floats]:
+    """(pieces of each member, the five rows left, right, curvature, slope, value of all pieces in order)."""
+    variable = family.variable
+    inside = family.positions >= 0
+    lengths = dict(zip(variable.indices, family.shape, strict=True))
+
+    def members(poly: Poly | None, default: float = 0.0) -> Floats:
+        if poly is None:
+            return np.full(family.count, default)
+        return np.ascontiguousarray(evaluate(poly, values, lengths)[inside])
+
+    slope = -members(derivative(separable, variable.symbol))
+    curvature = -members(derivative(derivative(separable, variable.symbol), variable.symbol))
+    kink = -members(derivative(separable, variable.symbol._replace(role="abs")))
+    lower, upper = members(variable.lower, -np.inf), members(variable.upper, np.inf)
+    absent = ~np.isfinite(curvature)  # a zero weight: the point is absent from the loss
+    curvature[absent] = 0.0
+    lower[absent] = upper[absent] = 0.0
+    stacks = [np.stack([lower, upper, curvature, slope, np.zeros(family.count)])[:, None, :]]
+    if kink.any():
+        stacks = [_split_at_zero(stacks[0], kink)]
+    for term in terms:
+        cuts = [members(cut) for cut in term.function.breaks]
+        added = [tuple(members(c) for c in piece) for piece in term.function.pieces]
+        stacks = [_split(stacks[0], cuts, added, absent)]
+    stack = stacks[0]  # (5, pieces, members)
+    keep = (stack[1] > stack[0]) | _first_of_empty(stack)
+    counts = keep.sum(axis=0).astype(np.int64)
+    flat = stack.transpose(0, 2, 1)[:, keep.T]
+    return counts, flat
+
+
+def _split_at_zero(stack: Floats, kink: Floats) -> Floats:
+    """kink |t| added to functions of one piece."""
+    lower, upper, curvature, slope, value = stack[:, 0, :]
+    zero = np.clip(0.0, lower, upper)
+    negative = np.stack([lower, zero, curvature, slope - kink, value])
+    positive = np.stack([zero, upper, curvature, slope + kink, value])
+    return np.stack([negative, positive], axis=1)
+
+
+def _split(stack: Floats, cuts: list[Floats], added: list[tuple[Floats, ...]], absent: NDArray[np.bool_]) -> Floats:
+    """The sum of functions of one piece and of a piecewise one, on the box of the first."""
+    lower, upper, curvature, slope, value = stack[:, 0, :]
+    ends = [np.full_like(lower, -np.inf), *cuts, np.full_like(lower, np.inf)]
+    result = []
+    for n, (q, c, d) in enumerate(added):
+        left, right = np.clip(ends[n], lower, upper), np.clip(ends[n + 1], lower, upper)
+        q, c, d = (np.where(absent, 0.0, part) for part in (q, c, d))
+        result.append(np.stack([left, right, curvature + q, slope + c, value + d]))
+    return np.stack(result, axis=1)
+
+
+def _first_of_empty(stack: Floats) -> NDArray[np.bool_]:
+    """The first piece of a member whose box is a single point: it stays, though it has no length."""
+    empty = ~(stack[1] > stack[0]).any(axis=0)
+    first = np.zeros(stack.shape[1:], dtype=bool)
+    first[0] = empty
+    return first
+
+
+# ----------------------------------------------------------------------- rows
+
+
+def _rows(energies: Energies, families: Mapping[str, Family], values: Values, size: int, column_of: Column) -> Rows:
+    matrices: list[sp.csc_array] = [sp.csc_array((0, size))]
+    targets: list[Floats] = [np.zeros(0)]
+    equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
+    for row in energies.dual.rows:
+        lengths = {name: values.size(z) for name, z in zip(row.indices, row.sets, strict=True)}
+        matrix, constant = linear_matrix(row.body, lengths, size, column_of, values)
+        keep = np.ones(len(constant), dtype=bool)
+        if row.support:
+            keep = support_mask(row.support, row.indices, row.sets, values).reshape(-1)
+        matrices.append(sp.csc_array(sp.csr_array(matrix)[np.flatnonzero(keep)]))
+        targets.append(-constant[keep])
+        equality.append(np.full(int(keep.sum()), row.equality))
+    return Rows(sp.csr_array(sp.vstack(matrices)), np.concatenate(targets), np.concatenate(equality))
