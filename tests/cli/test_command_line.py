@@ -524,3 +524,12 @@ def test_evidence_that_fails_ends_with_3(capsys: pytest.CaptureFixture[str], mon
     assert code == 3
     assert evidence.PRIMAL_IS_DUAL.split()[0] in out.lower() or "primal" in out.lower()
     assert "does not support" in err
+
+
+@pytest.mark.parametrize("stage", ["primal", "lagrangian", "dual", "kkt"])
+def test_stages_of_the_algebra_are_parts_of_the_derivation(capsys: pytest.CaptureFixture[str], stage: str) -> None:
+    whole = outcome(capsys, "derive", "sphere_nu")[1]
+    code, part, _ = outcome(capsys, "compile", "--emit", stage, "sphere_nu")
+    assert code == 0
+    assert 5 < part.count("\n") < whole.count("\n") / 2
+    assert all(line in whole for line in part.splitlines())

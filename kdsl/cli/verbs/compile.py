@@ -8,7 +8,13 @@ from kdsl import pipeline
 from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter
 from kdsl.cli.terminal import Console
 
-STAGES = ("syntax", "model")
+SECTIONS = {  # of the printed derivation, for each stage of the algebra
+    "primal": ("notation", "primal", "reformulation"),
+    "lagrangian": ("lagrangian", "stationarity"),
+    "dual": ("exact", "dual", "recovery"),
+    "kkt": ("kkt",),
+}
+STAGES = ("syntax", "model", *SECTIONS)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -33,5 +39,13 @@ def _emit(source: Source, arguments: Namespace, console: Console) -> int:
     report(found, source, console)
     if checked.model is None or has_errors(found):
         return 1
-    console.out(draw(checked.model))
+    if arguments.emit == "model":
+        console.out(draw(checked.model))
+        return 0
+    from kdsl.render.document import document
+    from kdsl.render.text import document_text
+
+    whole = document(pipeline.derive(checked.model))
+    part = tuple(section for section in whole.sections if section.key in SECTIONS[arguments.emit])
+    console.out(document_text(whole._replace(sections=part), ascii=console.ascii))
     return 0
