@@ -62,7 +62,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     equations.append(Equation(Poly.of(symbol), "=", value, *where))
     step = Step(
         "square",
-        f"Complete the square in {unknown.shown}",
+        f"Complete the square in `{unknown.name}`",
         (
             "the coefficient of its squared norm is not negative, so the minimum is where the derivative vanishes: ",
             "the representer expansion",
@@ -139,7 +139,7 @@ def _tightened(state: State, row: Row) -> State | None:
     condition = () if certain else (Equation(slack, ">=", Poly()),)
     step = Step(
         "tight",
-        f"The condition on {row.origin} holds with equality" + ("" if certain else " when the bounds let it"),
+        f"The condition on `{row.origin}` holds with equality" + ("" if certain else " when the bounds let it"),
         reason,
         (Equation(equation.body, "=", Poly()), *condition),
     )
@@ -198,7 +198,7 @@ def _cone(state: State, unknown: Unknown, symbol: Vec, norm: Sym) -> State:
     cone = Cone(dot(gradient, gradient), weight, *where, unknown.name)
     step = Step(
         "cone",
-        f"The norm of {unknown.shown} becomes a cone",
+        f"The norm of `{unknown.name}` becomes a cone",
         ("the minimum is 0 where the linear part is no longer than the price of the norm, minus infinity elsewhere",),
         (Equation(cone.body, "<=", weight * weight, *where),),
     )

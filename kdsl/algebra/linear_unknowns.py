@@ -29,7 +29,7 @@ def _row_from(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> St
     rest, _ = state.body.split(lambda monomial: not contains(monomial, symbol))
     step = Step(
         "row",
-        f"The Lagrangian is linear in {unknown.shown}",
+        f"The Lagrangian is linear in `{unknown.name}`",
         (
             "its minimum over ",
             Poly.of(symbol),
@@ -91,7 +91,7 @@ def _as_inequality(state: State, variable: DualVariable, row: Row) -> State:
     names = dict(zip(row.indices, variable.indices, strict=True))
     step = Step(
         "sign",
-        f"The multiplier of {_condition(state, variable)} is a slack",
+        f"The multiplier of `{_condition(state, variable)}` is a slack",
         (Poly.of(symbol), " occurs nowhere else, so it only says that what it equals is not negative"),
         (
             Equation(Poly.of(symbol), "=", value, row.indices, row.sets, row.support),
@@ -125,7 +125,7 @@ def rows_to_bounds(state: State) -> State:
                 e._replace(indices=variable.indices, sets=variable.sets, support=variable.support) for e in sides
             )
             step = Step(
-                "box", "A row with one entry is a bound", ("what the condition on ", row.origin, " leaves"), equations
+                "box", "A row with one entry is a bound", (f"what the condition on `{row.origin}` leaves",), equations
             )
             state = state.stepped(
                 step,

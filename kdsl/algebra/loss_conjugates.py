@@ -59,11 +59,14 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
             "conjugate",
             f"The loss {term.text} becomes its conjugate",
             (
-                "the least value over the residual ",
-                term.residual,
-                " is minus the conjugate of the weighted loss",
+                "the least value over ",
+                state.lagrangian.primal.unknown(term.residual).symbol,
+                " is -h, h being the conjugate of ",
+                weight * Poly.of(Sym(term.label, term.indices, "loss", term.support)),
+                " at ",
+                theta.scale(term.orientation),
             ),
-            (Function(f"{term.text}*", theta, conjugate._replace(lower=None, upper=None)),),
+            (Function("h", theta, conjugate._replace(lower=None, upper=None)),),
         )
     ]
     if box:
@@ -80,18 +83,18 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
             Step(
                 "kink",
                 "Each flat or straight piece of the loss is a kink of the conjugate",
-                ("a piece of constant slope s collects every residual on it into theta = s",),
+                ("all residuals on a straight piece have one slope, and so one multiplier",),
                 tuple(Equation(theta, "=", cut, *where) for cut in conjugate.breaks),
             )
         )
     curvatures = dict.fromkeys(piece.curvature for piece in conjugate.pieces if piece.curvature)
     if curvatures:
-        second = Word("d^2/d theta^2 h")
+        second = Word("h''")
         steps.append(
             Step(
                 "curvature",
                 "Each curved piece of the loss is a curved piece of the conjugate",
-                ("curvature q becomes 1/q",),
+                ("a piece of curvature q becomes one of curvature 1/q",),
                 tuple(Equation(second, "=", curvature, *where) for curvature in curvatures),
             )
         )

@@ -54,7 +54,7 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
     where = (unknown.indices, unknown.sets, unknown.support)
     step = Step(
         "square",
-        f"The Lagrangian is a parabola in {unknown.shown}",
+        f"The Lagrangian is a parabola in `{unknown.name}`",
         ("it is least where its derivative vanishes",),
         (Equation(Partial(symbol), "=", gradient, *where), Equation(moving, "=", value, *where)),
     )
@@ -120,7 +120,7 @@ def _maximised(state: State, variable: DualVariable) -> State:
     if state.domains().non_negative(-offset):
         step = Step(
             "sign",
-            f"The multiplier of {variable.label} is 0",
+            f"The multiplier of `{variable.label}` is 0",
             (
                 "the dual falls as ",
                 Poly.of(symbol),
@@ -140,7 +140,7 @@ def _maximised(state: State, variable: DualVariable) -> State:
         eliminated = Eliminated(variable.label, offset, positive_part=True)
         step = Step(
             "sign",
-            f"The multiplier of {variable.label} takes the positive part",
+            f"The multiplier of `{variable.label}` takes the positive part",
             (
                 "the best ",
                 Poly.of(symbol),
