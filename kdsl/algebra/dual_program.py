@@ -19,8 +19,8 @@ from kdsl.algebra.numeric import (
     support_mask,
 )
 from kdsl.algebra.plq import Plq
-from kdsl.algebra.poly import Monomial, Poly
-from kdsl.algebra.terms import Sym
+from kdsl.algebra.poly import Monomial, Poly, collect
+from kdsl.algebra.terms import Factor, Sym, bracket
 
 ZERO_VALUE = 1e-12
 
@@ -98,11 +98,8 @@ class DualProgram:
         linear, quadratic = plain.split(lambda m: _degree(m) <= 1)
         total = cp.sum(self._affine(linear, {}, 1))
         total = total - cp.sum_squares(self._factor(-quadratic) @ self._stacked())
-        for denominator in sorted({_denominator(m) for m in fractional.terms if _denominator(m)}, key=str):
-            assert denominator is not None
-            part, _ = fractional.split(lambda m, d=denominator: _denominator(m) == d)  # type: ignore[misc]
-            numerator = part * Poly.of(denominator)
-            total = total - cp.quad_over_lin(self._factor(-numerator) @ self._stacked(), self._divisor(denominator))
+        for name in sorted({d.name for m in fractional.terms if (d := _denominator(m)) is not None}):
+            total = total - self._fraction(fractional, name)
         for root in self._dual.roots:
             scale = float(evaluate(root.coefficient, self._values))
             total = total - scale * cp.norm(self._factor(root.radicand) @ self._stacked())
@@ -112,11 +109,28 @@ class DualProgram:
             total = total + self._entropy(entropy)
         return total
 
-    def _divisor(self, symbol: Sym) -> Any:
+    def _fraction(self, fractional: Poly, name: str) -> Any:
+        """The sum of quadratic forms, each over its member of the family `name`, with the sign turned."""
+        part, _ = fractional.split(lambda m: (d := _denominator(m)) is not None and d.name == name)
+        sets, divisors = self._divisors(name)
+        places = tuple(f"{n}\x04" for n in range(len(sets)))
+        lengths = {place: self._values.size(size) for place, size in zip(places, sets, strict=True)}
+        hessians = self._hessians(-_numerator(part, name, places), lengths)
+        terms = [
+            self._cp.quad_over_lin(_square_root(hessian) @ self._stacked(), divisors[n])
+            for n, hessian in enumerate(hessians)
+        ]
+        return sum(terms)
+
+    def _divisors(self, name: str) -> tuple[tuple[str, ...], Any]:
+        """(the sets of the family, its members in a row)."""
         for definition in self._dual.definitions:
-            if definition.symbol.name == symbol.name:
-                return self._affine(definition.value, {}, 1)[0]
-        return self.unknowns[symbol.name][0]
+            if definition.symbol.name == name:
+                names = tuple(n for n in definition.symbol.args if isinstance(n, str))
+                lengths = {n: self._values.size(size) for n, size in zip(names, definition.sets, strict=True)}
+                count = int(np.prod(list(lengths.values()), dtype=int))
+                return definition.sets, self._affine(definition.value, lengths, count)
+        return self._dual.variable(name).sets, self.unknowns[name]
 
     def _stacked(self) -> Any:
         return self._cp.hstack([self.unknowns[v.label] for v in self._dual.variables])
@@ -224,6 +238,20 @@ def numeric_plq(
             )
         )
     return pieces
+
+
+def _numerator(part: Poly, name: str, places: tuple[str, ...]) -> Poly:
+    """part with 1/name[i] replaced by [i = place], for the member of the family at `places`."""
+    pieces = []
+    for monomial, coefficient in part.terms.items():
+        factors: list[tuple[Factor, int]] = []
+        for factor, power in monomial.factors:
+            if isinstance(factor, Sym) and factor.name == name and factor.role == "mult":
+                factors += [(bracket("=", place, arg), 1) for place, arg in zip(places, factor.args, strict=True)]
+            else:
+                factors.append((factor, power))
+        pieces.append((monomial.binders, tuple(factors), coefficient))
+    return collect(pieces)
 
 
 def _denominator(monomial: Monomial) -> Sym | None:
