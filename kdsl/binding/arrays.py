@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Mapping
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,26 +58,30 @@ def read_npy(content: bytes, source: str) -> Table:
 
 def read_npz(content: bytes, source: str) -> Table:
     """Arrays of one dimension and one length are columns; otherwise each array is bound by its name."""
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise unreadable(source, error) from None
+    arrays = load(content, source)
+    if not isinstance(arrays, dict):
+        return table_from_array(arrays, source)
     if not arrays:
         raise fault("K506", f"`{source}` is empty", "there is no array in it", "check how it was written")
-    if {"indices", "indptr", "data", "shape"} <= set(arrays):
-        return table_from_array(sp.load_npz(io.BytesIO(content)), source)
-    if all(array.ndim == 1 for array in arrays.values()) and len({len(array) for array in arrays.values()}) == 1:
-        return table_from_columns(arrays, source)
-    return table_from_mapping(arrays, source)
+    return table_from_columns(arrays, source) if is_columns(arrays) else table_from_mapping(arrays, source)
 
 
-def load(content: bytes, source: str) -> Array:
+def load(content: bytes, source: str) -> Any:
+    """The array of an npy file, the arrays of an npz by name, or the matrix that scipy put into one.
+
+    A damaged file raises whatever the zip, zlib, header and array readers below happen to raise.
+    """
     try:
-        array: Array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        with catch_warnings():
+            simplefilter("error")
+            found = np.load(io.BytesIO(content), allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                return found
+            if {"indices", "indptr", "data", "shape"} <= set(found.files):
+                return sp.load_npz(io.BytesIO(content))
+            return {name: found[name] for name in found.files}
+    except Exception as error:
         raise unreadable(source, error) from None
-    return array
 
 
 def unreadable(source: str, error: Exception) -> Exception:
@@ -94,7 +98,7 @@ def unreadable(source: str, error: Exception) -> Exception:
 def clean_array(value: Any, source: str) -> Any:
     """A float64 or text (object) array of at most two dimensions, or a csr_array of float64."""
     if sp.issparse(value):
-        matrix = sp.csr_array(value)
+        matrix = checked_matrix(value, source)
         if matrix.dtype.kind not in "fiub":
             raise wrong_type(source, matrix.dtype)
         matrix = matrix.astype(np.float64)
@@ -117,6 +121,16 @@ def clean_array(value: Any, source: str) -> Any:
         words[words == ""] = None
         return words
     raise wrong_type(source, array.dtype)
+
+
+def checked_matrix(value: Any, source: str) -> sp.csr_array:
+    """As CSR, with every index inside the matrix: compiled code would read beyond it."""
+    try:
+        matrix = sp.csr_array(value)
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise fault("K515", f"{source}: not a valid sparse matrix", str(error), "build it again with scipy") from None
+    return matrix
 
 
 def from_objects(array: Array, source: str) -> Array:

@@ -45,6 +45,8 @@ def read_delimited(text: str, source: str, header: bool | None = None) -> Table:
 def read_head(text: str, source: str, header: bool | None) -> tuple[Layout, tuple[str, ...] | None]:
     """The layout of a text from its first lines, and the names that its header gives."""
     layout = find_layout(head_of(text), header)
+    if not cut(text, layout.delimiter, 1):
+        raise fault("K506", f"`{source}` is empty", "there is no cell in it", "check how it was written")
     return layout, read_header(text, layout, source) if layout.header else None
 
 
@@ -155,7 +157,7 @@ def head_of(text: str) -> str:
 
 
 def cut(text: str, delimiter: str, limit: int | None = None) -> list[Row]:
-    """The non-blank rows with the line each ends on; cells are stripped of blanks around them."""
+    """The rows with the line each ends on, without blank lines; cells are stripped of blanks around them."""
     lines = text.split("\n")
     rows: list[Row] = []
     if delimiter == "":
@@ -167,7 +169,7 @@ def cut(text: str, delimiter: str, limit: int | None = None) -> list[Row]:
         return rows
     reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True)
     for cells in reader:
-        if any(cell.strip() for cell in cells):
+        if len(cells) > 1 or any(cell.strip() for cell in cells):
             rows.append(Row(reader.line_num, [cell.strip() for cell in cells]))
             if len(rows) == limit:
                 break
@@ -194,6 +196,8 @@ def find_delimiter(text: str) -> str:
             widths = Counter(len(row.cells) for row in cut(text, delimiter, SAMPLE))
         except csv.Error:
             continue
+        if not widths:
+            continue
         width, lines = widths.most_common(1)[0]
         if width > 1 and len(widths) == 1:
             return delimiter
@@ -204,6 +208,8 @@ def find_delimiter(text: str) -> str:
 
 def has_header(sample: Sequence[Sequence[str]], decimal: str) -> bool:
     """A first row of names: a word above numbers, or words that never occur below themselves."""
+    if not sample:
+        return False
     first, body = sample[0], sample[1:]
     if not body:
         return not any(is_number(cell, decimal) for cell in first)

@@ -86,7 +86,8 @@ def read_parquet(content: bytes, source: str) -> Table:
         raise missing_extra("pyarrow", source) from None
     try:
         frame = pq.read_table(io.BytesIO(content))
-    except pa.ArrowInvalid as error:
+        frame.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise damaged(source, "Parquet", error) from None
     return rows_or_fault(table_from_frame(frame, f"`{source}`"), source)
 
@@ -100,7 +101,8 @@ def read_arrow(content: bytes, source: str) -> Table:
     opener = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
     try:
         frame = opener(pa.py_buffer(content)).read_all()
-    except pa.ArrowInvalid as error:
+        frame.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise damaged(source, "Arrow", error) from None
     return rows_or_fault(table_from_frame(frame, f"`{source}`"), source)
 

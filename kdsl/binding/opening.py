@@ -70,6 +70,21 @@ def kind_of(content: bytes) -> str:
     return ""
 
 
+def refuse_nul(text: str, path: str, before: int) -> None:
+    if "\0" in text:
+        line = before + text[: text.index("\0")].count("\n") + 1
+        raise fault(
+            "K504",
+            f"`{path}` is not a text table: line {line} holds a NUL byte",
+            help="export the table as CSV, Parquet or npz",
+        )
+
+
+def encoding_of(content: bytes) -> str:
+    """UTF-16 where its mark stands first, else UTF-8 with or without a mark."""
+    return "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+
+
 def decode(content: bytes, path: str) -> str:
     """Text with lines ended by \\n: UTF-8, or UTF-16 with its mark; anything else is named, not guessed."""
     binary = kind_of(content)
@@ -80,9 +95,8 @@ def decode(content: bytes, path: str) -> str:
             "its first bytes are the mark of that format",
             "rename it to end as that format does, so that the right reader takes it",
         )
-    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
-        text = content.decode(encoding)
+        text = content.decode(encoding_of(content))
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise fault(
@@ -91,13 +105,7 @@ def decode(content: bytes, path: str) -> str:
             "guessing an encoding can change names and labels silently",
             "save it as UTF-8 (`iconv -f latin1 -t utf-8`)",
         ) from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise fault(
-            "K504",
-            f"`{path}` is not a text table: line {line} holds a NUL byte",
-            help="export the table as CSV, Parquet or npz",
-        )
+    refuse_nul(text, path, 0)
     if not text.strip():
         raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -14,6 +14,7 @@ from kdsl.binding.faults import cite, fault, listing, nearest
 from kdsl.binding.precomputed import test_points
 from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, place
 
+LARGEST = 1e150  # beyond this a square, and so a distance, is no float64
 DENSE_SHARE = 0.25  # a sparse file with more entries than this becomes a dense matrix
 
 
@@ -213,19 +214,19 @@ def text_feature(table: Table, names: Sequence[str]) -> Exception:
 
 
 def check_finite(features: Matrix, names: Sequence[str], source: str, lines: Ints | None) -> None:
-    """Every value is a finite number; the first that is not is named by row and column."""
-    data = features.data if sp.issparse(features) else features
-    if np.isfinite(data).all():
+    """Every value is a number with a finite square; the first that is not is named by row and column."""
+    data = np.asarray(sp.csr_array(features).data if sp.issparse(features) else features)
+    if (np.abs(data) <= LARGEST).all():
         return
     if sp.issparse(features):
         entries = sp.coo_array(features)
-        bad = np.flatnonzero(~np.isfinite(entries.data))
+        bad = np.flatnonzero(~(np.abs(entries.data) <= LARGEST))
         row, column, value = entries.row[bad[0]], entries.col[bad[0]], entries.data[bad[0]]
         total = len(bad)
     else:
-        places = np.argwhere(~np.isfinite(features))
+        places = np.argwhere(~(np.abs(data) <= LARGEST))
         row, column = places[0]
-        value, total = features[row, column], len(places)
+        value, total = data[row, column], len(places)
     raise not_finite(float(value), source, place(lines, int(row)), names[int(column)], total)
 
 
@@ -239,9 +240,10 @@ def not_finite(value: float, source: str, where: str, column: str, total: int) -
             "no kernel has a value at an unknown point, and filling in a guess changes the problem",
             "leave such rows out with `--drop-missing`, or fill them in beforehand",
         )
+    size = "infinite" if np.isinf(value) else f"{value:.3g}, whose square is infinite"
     return fault(
         "K531",
-        f"{named}, {where}: the value of `{column}` is infinite{more}",
+        f"{named}, {where}: the value of `{column}` is {size}{more}",
         "distances and inner products with it are not numbers",
         "correct it, or mark it as missing",
     )

@@ -8,13 +8,14 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import IO
 
 import numpy as np
 
-from kdsl.binding.delimited import Layout, drop_unnamed, read_body, read_head
+from kdsl.binding.delimited import SAMPLE, drop_unnamed, read_body, read_head
 from kdsl.binding.faults import fault
-from kdsl.binding.opening import kind_of, missing_file
+from kdsl.binding.opening import encoding_of, kind_of, missing_file, refuse_nul
 from kdsl.binding.reading import DELIMITED, read_table
 from kdsl.binding.table import Table
 
@@ -25,8 +26,8 @@ def read_blocks(path: str, rows: int = 10_000, header: bool | None = None) -> It
     if path != "-" and os.path.splitext(stem)[1].lower() not in DELIMITED:
         yield from slices(read_table(path, header=header), rows)
         return
-    with open_lines(path) as stream:
-        yield from text_blocks(stream, path, rows, header)
+    with ExitStack() as files:
+        yield from text_blocks(open_lines(path, files), path, rows, header)
 
 
 def slices(table: Table, rows: int) -> Iterator[Table]:
@@ -34,44 +35,41 @@ def slices(table: Table, rows: int) -> Iterator[Table]:
         yield table.take(np.arange(start, min(table.rows, start + rows)))
 
 
-def open_lines(path: str) -> IO[str]:
-    """The file as lines of UTF-8, with gz undone on the way."""
+def open_lines(path: str, files: ExitStack) -> IO[str]:
+    """The file as lines of UTF-8, with gz undone on the way; `files` closes what is opened."""
     if path == "-":
         return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline=None)
     try:
-        raw = io.BufferedReader(io.FileIO(path))
+        raw = files.enter_context(io.BufferedReader(io.FileIO(path)))
     except FileNotFoundError:
         raise missing_file(path) from None
     except OSError as error:
         raise fault("K502", f"cannot read `{path}`", error.strerror or str(error), "check its permissions") from None
     first = raw.peek(8)
     if kind_of(first):
-        raw.close()
         read_table(path)
-    packed = gzip.GzipFile(fileobj=raw) if first[:2] == b"\x1f\x8b" else raw
-    return io.TextIOWrapper(packed, encoding="utf-8-sig", newline=None)
+    packed = files.enter_context(gzip.GzipFile(fileobj=raw)) if first[:2] == b"\x1f\x8b" else raw
+    return files.enter_context(io.TextIOWrapper(packed, encoding=encoding_of(first), newline=None))
 
 
 def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None) -> Iterator[Table]:
-    layout: Layout | None = None
-    names: tuple[str, ...] | None = None
     before = 0
-    while True:
-        text, lines = next_lines(stream, path, rows)
-        if not text.strip():
-            if layout is None:
-                raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
-            if not text:
-                return
-            before += lines
-            continue
-        if layout is None:
-            layout, names = read_head(text, path, header)
-            yield drop_unnamed(read_body(text, layout, names, path, before))
-            layout = layout._replace(header=False)
-        else:
-            yield drop_unnamed(read_body(text, layout, names, path, before))
+    text, lines = next_lines(stream, path, max(rows, SAMPLE))
+    while text and not text.strip():
         before += lines
+        text, lines = next_lines(stream, path, max(rows, SAMPLE))
+    if not text:
+        raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
+    layout, names = read_head(text, path, header)
+    while text:
+        refuse_nul(text, path, before)
+        if text.strip():
+            table = read_body(text, layout, names, path, before)
+            names = names or table.order
+            yield from slices(drop_unnamed(table), rows)
+        layout = layout._replace(header=False)
+        before += lines
+        text, lines = next_lines(stream, path, rows)
 
 
 def next_lines(stream: IO[str], path: str, rows: int) -> tuple[str, int]:

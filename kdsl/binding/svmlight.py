@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from kdsl.binding.faults import fault
 from kdsl.binding.table import Floats, Ints, Table
 
+MAX_INDEX = 10_000_000
 HELP = "each line reads `label index:value index:value ...` with indices in increasing order"
 
 
@@ -85,10 +86,11 @@ def read_entries(body: Sequence[str]) -> Entries | None:
         groups = numbers[heads + 1]
         rest[heads + 1] = False
     pairs = numbers[rest].reshape(-1, 2)
-    if np.any(pairs[:, 0] != np.floor(pairs[:, 0])):
+    places = pairs[:, 0]
+    if np.any(places != np.floor(places)) or np.any(places < 0) or np.any(places > MAX_INDEX):
         return None
     starts = np.concatenate([[0], np.cumsum(widths - has_groups)]).astype(np.int64)
-    return Entries(numbers[heads], groups, starts, pairs[:, 0].astype(np.int64), np.ascontiguousarray(pairs[:, 1]))
+    return Entries(numbers[heads], groups, starts, places.astype(np.int64), np.ascontiguousarray(pairs[:, 1]))
 
 
 def explain_entries(body: Sequence[str], lines: Ints, source: str) -> Entries:
@@ -104,8 +106,15 @@ def explain_entries(body: Sequence[str], lines: Ints, source: str) -> Entries:
             groups.append(to_number(word[4:], f"`{source}`, line {line}: `{word}` is not a query number"))
         for token in tokens:
             index, _, value = token.partition(":")
-            if not index.isdigit() or not value:
+            if not (index.isascii() and index.isdigit()) or not value:
                 raise fault("K511", f"`{source}`, line {line}: `{token}` is not index:value", help=HELP)
+            if len(index) > 18 or int(index) > MAX_INDEX:
+                raise fault(
+                    "K516",
+                    f"`{source}`, line {line}: the index {index} is beyond {MAX_INDEX:,}",
+                    "every index up to the largest is a feature with a name",
+                    "number the features that occur from 1 on",
+                )
             indices.append(int(index))
             values.append(to_number(value, f"`{source}`, line {line}: `{value}` in `{token}` is not a number"))
         starts.append(len(indices))

@@ -223,6 +223,16 @@ def k515_objects():
     read_table(np.array([[1, 2], [3, {}]], dtype=object))
 
 
+def k515_sparse():
+    matrix = sp.csr_array(np.eye(3))
+    matrix.indices[1] = 7
+    read_table(matrix)
+
+
+def k516():
+    read_svmlight("+1 1:0.5 123456789012:1\n", "train.svm")
+
+
 # --------------------------------------------------------- names and shapes
 
 
@@ -330,6 +340,10 @@ def k530_sparse():
 
 def k531():
     table("age,y\n30,1.5\ninf,2\n", REGRESSION)
+
+
+def k531_large():
+    table("age,y\n30,1.5\n4e200,2\n", REGRESSION)
 
 
 def k531_response():

@@ -15,6 +15,7 @@ from kdsl.binding.delimited import read_delimited
 from kdsl.binding.reading import read_table
 from kdsl.binding.streaming import read_blocks
 from kdsl.binding.svmlight import read_svmlight
+from kdsl.language.diagnostics import KdslError
 
 
 def write(path, text, encoding="utf-8"):
@@ -255,6 +256,18 @@ def test_blocks_of_other_formats(tmp_path):
     blocks = list(read_blocks(path, rows=3))
     assert [b.rows for b in blocks] == [3, 3, 1]
     assert blocks[2].values.toarray()[0, 1] == 7 and list(blocks[2].lines) == [7]
+
+
+def test_a_row_of_missing_values_is_a_row():
+    table = read_delimited("a,b\n1,2\n,\n\n3,4\n", "t.csv")
+    np.testing.assert_array_equal(table.values, [[1, 2], [np.nan, np.nan], [3, 4]])
+    assert list(table.lines) == [2, 3, 5]
+
+
+def test_blocks_that_change_their_width_are_ragged(tmp_path):
+    path = write(tmp_path / "t.csv", "1,2\n" * 300 + "1,2,3\n" * 300)
+    with pytest.raises(KdslError, match="K507"):
+        list(read_blocks(path, rows=100))
 
 
 def test_standard_input(monkeypatch):
