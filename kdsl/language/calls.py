@@ -185,17 +185,35 @@ def _call_function(env: Environment, call: Call, scope: Scope) -> Visit:
             _not_affine(env, function, argument, real)
             failed = True
     if function == "sign":
-        if scope.owner.kind != "predict":
+        if not scope.solved:
             only_in_predict(env, "sign", call.span, scope)
             return UNKNOWN
         return Sign()
     if failed:
         return UNKNOWN
     if not degree:
+        if scope.owner.kind not in ("predict", "definition", "loss"):
+            _without_unknown(env, call)
+            return UNKNOWN
         return Real()
     if function in ("exp", "log"):
         return _nonlinear(env, call)
     return Real(2, atom, terms) if function == "square" else Real(degree, function, terms)
+
+
+def _without_unknown(env: Environment, call: Call) -> None:
+    written = env.text(call)
+    squared = call.function.id == "square"
+    env.error(
+        "K341",
+        f"`{written}` holds no unknown",
+        call.span,
+        "a number that is known beforehand",
+        why="functions stand for losses here; what is known beforehand is computed outside the model",
+        help=f"write {env.text(call.arguments[0])}^2"
+        if squared
+        else "give its value as a parameter or a column of the data",
+    )
 
 
 def _phi(env: Environment, call: Call, scope: Scope) -> Visit:
@@ -391,7 +409,7 @@ def _call_let(env: Environment, call: Call, declaration: LetDecl, scope: Scope) 
 def expand(env: Environment, declaration: LetDecl, arguments: tuple[Type, ...], site: Span, scope: Scope) -> Visit:
     """The type of an abbreviation for these argument types; its body is checked once for each."""
     name = declaration.name.id
-    within = "predict" if scope.owner.kind == "predict" else "let"
+    within = scope.owner.kind if scope.solved else "let"
     key = (name, within, *((type(value).__name__, tuple(value)) for value in arguments))
     if key in env.expanded:
         return env.expanded[key]
@@ -412,7 +430,7 @@ def expand(env: Environment, declaration: LetDecl, arguments: tuple[Type, ...], 
         return UNKNOWN
     env.expanding.append(name)
     formals = {formal.id: value for formal, value in zip(declaration.formals, arguments, strict=True)}
-    owner = scope.owner if within == "predict" else Owner("let", name, (), declaration.name.span)
+    owner = scope.owner if within == "predict" else Owner(within, name, (), declaration.name.span)
     value = yield declaration.body, Scope(owner, dict(formals))
     env.expanding.pop()
     env.expanded[key] = value

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from kdsl.language import calls, names
-from kdsl.language.constants import constant
+from kdsl.language.constants import INFINITE, constant
 from kdsl.language.diagnostics import Label
 from kdsl.language.scopes import Environment, Scope
 from kdsl.language.syntax import (
@@ -77,6 +77,16 @@ def _visit(env: Environment, expression: Expr, scope: Scope) -> Visit:
 
 def _number(env: Environment, expression: Number, scope: Scope) -> Visit:
     yield from ()
+    if expression.text in INFINITE:
+        env.error(
+            "K340",
+            "infinity stands in a formula",
+            expression.span,
+            "not a number to calculate with",
+            why="only the ends of a domain may be infinite",
+            help="leave the term out, or use a parameter for a large number",
+        )
+        return UNKNOWN
     return Real()
 
 
@@ -377,7 +387,7 @@ def _sum(env: Environment, expression: Sum, scope: Scope) -> Visit:
 
 
 def _argmax(env: Environment, expression: Argmax, scope: Scope) -> Visit:
-    if scope.owner.kind != "predict":
+    if not scope.solved:
         calls.only_in_predict(env, "argmax", expression.span, scope)
         return UNKNOWN
     inner = names.bind_indices(env, (expression.index,), scope)

@@ -84,7 +84,7 @@ def _value(env: Environment, expression: Name | Item, symbol: Symbol, scope: Sco
             help=f"pass it in: make it one of the formals of `{scope.owner.title}`",
         )
         return UNKNOWN
-    if scope.owner.kind == "predict":
+    if scope.solved:
         return value._replace(degree=0) if isinstance(value, Real | Vector) else value
     return value
 
@@ -279,7 +279,7 @@ def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None,
     subject = (owner.kind, owner.title, written)
     if owner.kind != "constraint":
         remedy = f"write sum[{written}] {shown}"
-        if owner.kind == "let":
+        if owner.kind in ("let", "definition"):
             remedy = f"make it an argument, {owner.title}({written}), or sum over it"
         elif owner.kind == "predict":
             remedy = f"sum over it, or add `{written}` to the arguments of {where}"

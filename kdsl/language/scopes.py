@@ -59,7 +59,8 @@ KIND_WORDS: dict[str, str] = {
 class Owner(NamedTuple):
     """The statement an expression stands in.
 
-    kind: "objective", "constraint", "predict", "let", "loss" or "where"; `title` names it in messages;
+    kind: "objective", "constraint", "predict", "let", "loss", "where", or "definition" for the body of a let
+    before it is known whether it is used where unknowns are sought or where they are found; `title` names it;
     `indices` are the ones it binds; `span` is where they are written (or its head).
     """
 
@@ -75,6 +76,11 @@ class Scope(NamedTuple):
     owner: Owner
     bound: dict[str, Type]
     places: Mapping[str, Span] = MappingProxyType({})  # where the indices among them were bound
+
+    @property
+    def solved(self) -> bool:
+        """Whether the unknowns count as known numbers here, so that any function of them may be written."""
+        return self.owner.kind in ("predict", "definition")
 
     def bind(self, names: dict[str, Type]) -> Scope:
         return self._replace(bound={**self.bound, **names})

@@ -85,7 +85,7 @@ def _shadowing(env: Environment, formal: Name) -> None:
 
 
 def _let(env: Environment, let: LetDecl) -> None:
-    scope = Scope(Owner("let", let.name.id, (), let.name.span), _formals(env, let.formals, let.body, False))
+    scope = Scope(Owner("definition", let.name.id, (), let.name.span), _formals(env, let.formals, let.body, False))
     env.expanding.append(let.name.id)
     type_of(env, let.body, scope)
     env.expanding.pop()

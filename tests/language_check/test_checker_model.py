@@ -179,6 +179,14 @@ def test_the_degree_of_an_abbreviation_depends_on_its_argument() -> None:
     assert codes(with_let("let    sq(r) = r^2", "sq(sq(y[i])) * (b - <w, phi(x[i])>)^2")) == []
 
 
+def test_an_abbreviation_for_predictions_may_use_any_function() -> None:
+    text = with_let("let    p(t) = 1/(1 + exp(-<w, phi(t)>))", "squared(y[i] - <w, phi(x[i])> - b)")
+    model_of(text.replace("predict value(t) = <w, phi(t)> + b", "predict probability(t) = p(t)"))
+    assert codes(with_let("let    p(t) = 1/(1 + <w, phi(t)>)", "squared(y[i] - b - p(x[i]))")) == ["K309"]
+    assert codes(with_let("let    p(t) = exp(<w, phi(t)>)", "squared(y[i] - b - p(x[i]))")) == ["K323"]
+    assert codes(with_let("let    p(t) = sign(<w, phi(t)>)", "squared(y[i] - b - p(x[i]))")) == ["K313"]
+
+
 def test_abbreviations_are_expanded_once_for_each_kind_of_argument() -> None:
     chain = "\n".join(f"let    a{n} = 1/2 * a{n - 1} + 1/2 * y0" for n in range(1, 60))
     text = with_let(f"let    y0 = b\nlet    a0 = b\n{chain}", "squared(y[i] - <w, phi(x[i])> - a59)")
