@@ -61,7 +61,7 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
             (
                 "the least value over ",
                 state.lagrangian.primal.unknown(term.residual).symbol,
-                " is -h, h being the conjugate of ",
+                " is minus h, the conjugate of ",
                 weight * Poly.of(Sym(term.label, term.indices, "loss", term.support)),
                 " at ",
                 theta.scale(term.orientation),

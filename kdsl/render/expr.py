@@ -106,6 +106,12 @@ class Partial(NamedTuple):
     of: Expr
 
 
+class Slopes(NamedTuple):
+    """The subdifferential of a convex function, at the point where it is written."""
+
+    of: Expr
+
+
 class Best(NamedTuple):
     """argmax over the binder of the body."""
 
@@ -148,6 +154,7 @@ Expr = (
     | Iverson
     | Chain
     | Partial
+    | Slopes
     | Best
     | Cases
     | Listing

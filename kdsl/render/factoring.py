@@ -150,21 +150,12 @@ def _group(members: list[Term], naming: Naming) -> Collected:
 
 
 def _content(coefficients: list[Fraction]) -> Fraction:
-    """The greatest common divisor, with the sign of the majority (of the first where they balance)."""
+    """The greatest common divisor, with the sign of the first."""
     top, bottom = 0, 1
     for c in coefficients:
         top = gcd(top, abs(c.numerator))
         bottom = bottom * c.denominator // gcd(bottom, c.denominator)
-    negative = sum(1 for c in coefficients if c < 0)
-    sign = -1 if negative == len(coefficients) else 1
-    if (
-        negative
-        and negative < len(coefficients)
-        and all(c < 0 for c in coefficients[:1])
-        and negative * 2 > len(coefficients)
-    ):
-        sign = -1
-    return Fraction(sign * top, bottom)
+    return Fraction(top if coefficients[0] > 0 else -top, bottom)
 
 
 # ------------------------------------------------------------ squared norms

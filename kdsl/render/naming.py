@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.lagrangian import Lagrangian
+from kdsl.algebra.plq import Plq
 from kdsl.algebra.primal import LossTerm, Primal
 from kdsl.algebra.terms import At, Index, Sym, Vec
 from kdsl.language.model import Model
+from kdsl.language.syntax import Call, Name, Span
 from kdsl.render.expr import Apply, Binder, Expr, Ident, Modulus, Norm, Numeral, Power
 from kdsl.render.names import ident
 
-_FRESH = ("i", "j", "p", "r", "s", "u", "v", "n", "m", "h", "o", "e", "a")
+_FRESH = ("i", "j", "p", "r", "s", "u", "v", "n", "m")  # each has a Unicode subscript
+_FRESH_LABELS = ("h", "o", "n", "m", "p")  # for sets of labels
 
 
 class Naming(NamedTuple):
@@ -27,6 +30,8 @@ class Naming(NamedTuple):
     squares: dict[str, str]
     shifted: frozenset[str]
     losses: dict[str, LossTerm]
+    loss_parameters: dict[str, tuple[str, ...]]
+    unknowns: frozenset[str]
     single_kernel: bool
 
     # ----------------------------------------------------------------- indices
@@ -37,7 +42,8 @@ class Naming(NamedTuple):
         chosen = []
         declared = {letter for letters in self.letters.values() for letter in letters}
         for size in sets:
-            pool = [*self.letters.get(size, ()), *(c for c in _FRESH if c not in self.taken and c not in declared)]
+            fresh = _FRESH_LABELS if size in self.labelled else _FRESH
+            pool = [*self.letters.get(size, ()), *(c for c in fresh if c not in self.taken and c not in declared)]
             number = 1
             while all(c in used for c in pool):
                 pool.append(f"i{number}")
@@ -69,12 +75,25 @@ class Naming(NamedTuple):
             return Norm(self.name(sym.name, subs))
         if sym.role == "loss":
             term = self.losses[sym.name]
-            return Apply(Ident(term.text), (self.name(term.residual, subs),))
+            return self.loss(term.text, self.name(term.residual, subs))
         if sym.name in self.squares:
             return Power(self.name(self.squares[sym.name], subs), 2)
         if sym.name in self.shifted:
             return Ident("rho", subs)
         return self.name(sym.name, subs)
+
+    def loss(self, text: str, residual: Expr) -> Expr:
+        """The value of a loss at its residual."""
+        if text == "abs":
+            return Modulus(residual)
+        parameters = tuple(ident(p) for p in self.loss_parameters.get(text, ()))
+        return Apply(Ident(text), (residual,), parameters)
+
+    def unknown_named(self, name: str) -> Expr | None:
+        """The unknown that a title of the algebra names, without its indices."""
+        if name in self.squares or name in self.shifted or name in self.unknowns:
+            return self.symbol(Sym(name, (), "var"))
+        return None
 
     def name(self, name: str, subs: tuple[Expr, ...] = ()) -> Ident:
         return ident(name, subs, name in self.hats)
@@ -126,7 +145,7 @@ def _naming(model: Model, primal: Primal, multipliers: dict[str, str]) -> Naming
         *(a.name for a in model.abbreviations),
         *letters,
     }
-    shown = [u.shown for u in primal.unknowns]
+    shown = [u.shown for u in primal.unknowns if u.origin != "residual"]
     return Naming(
         letters,
         frozenset(labelled),
@@ -136,5 +155,29 @@ def _naming(model: Model, primal: Primal, multipliers: dict[str, str]) -> Naming
         {u.name: u.shown for u in primal.unknowns if u.origin == "square"},
         frozenset(u.name for u in primal.unknowns if u.origin == "shifted"),
         {t.label: t for t in primal.losses},
+        _loss_parameters(model, primal),
+        frozenset(u.name for u in primal.unknowns),
         len(model.kernels) <= 1,
     )
+
+
+def _loss_parameters(model: Model, primal: Primal) -> dict[str, tuple[str, ...]]:
+    """What stands after the semicolon of each loss, where that is the same letters wherever it is called."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    texts = {t.text for t in primal.losses if isinstance(t.function, Plq)}
+    for call in _calls(model.objective):
+        if call.function.id in texts:
+            names = tuple(p.id for p in call.parameters if isinstance(p, Name))
+            found.setdefault(call.function.id, set()).add(names)
+    return {text: next(iter(names)) for text, names in found.items() if len(names) == 1}
+
+
+def _calls(node: object) -> Iterator[Call]:
+    """Every call inside an expression; trees are at most as deep as the parser lets them be."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Call):
+            yield current
+        if isinstance(current, tuple) and not isinstance(current, Span):
+            pending += current

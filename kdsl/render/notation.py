@@ -29,7 +29,7 @@ def _summed(parts: Sequence[Collected], naming: Naming, style: str) -> e.Expr:
     if not parts:
         return e.Numeral(Fraction(0))
     ordered = sorted(parts, key=lambda part: _rank(part, style))
-    if style != "dual" and ordered[0].coefficient < 0:
+    if style == "body" and ordered[0].coefficient < 0:
         ordered.sort(key=lambda part: part.coefficient < 0)
     return e.total(*((1 if part.coefficient > 0 else -1, _part(part, naming)) for part in ordered))
 

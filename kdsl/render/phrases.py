@@ -97,3 +97,22 @@ def bound_line(variable: DualVariable, naming: Naming, ranges: bool = True) -> L
 
 def unknown_expr(symbol: Sym | Vec, naming: Naming) -> e.Expr:
     return naming.vector(symbol) if isinstance(symbol, Vec) else naming.symbol(symbol)
+
+
+def prose(text: str, naming: Naming) -> list[str | e.Expr]:
+    """Words of the algebra as pieces of a sentence: what stands between back quotes is a name of the spec."""
+    pieces: list[str | e.Expr] = []
+    for n, part in enumerate(text.split("`")):
+        if n % 2 == 0:
+            pieces += [part] if part else []
+            continue
+        name, _, rest = part.partition(" ")
+        unknown = naming.unknown_named(part) or naming.unknown_named(name)
+        if unknown is None:
+            pieces.append(part)
+        elif naming.unknown_named(part) is not None:
+            pieces.append(unknown)
+        else:
+            relation, _, end = rest.partition(" ")
+            pieces.append(e.Chain((unknown, e.number(Fraction(end))), (relation,)))
+    return pieces

@@ -20,6 +20,7 @@ _FRACTIONS = {
 }
 _RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠", "in": "∈", "=": "=", "<": "<", ">": ">", "": ""}
 _HAT = "\u0302"
+_LONGEST_TAG = 3  # a longer one is easier to read on the line
 _FIRST_BREAK = 0xE000  # a private character: a space before + or -, one for each depth of brackets
 _DEPTHS = 16
 
@@ -43,7 +44,7 @@ class Plain(NamedTuple):
         if isinstance(node, e.Quotient):
             return f"{self._factor(node.top, depth)}/{self._denominator(node.bottom, depth)}"
         if isinstance(node, e.Total):
-            where = "".join(f", {self.formula(c, depth)}" for c in node.where)
+            where = ": " + ", ".join(self.formula(c, depth) for c in node.where) if node.where else ""
             return f"{self._sum_sign(node, where)} {self._factor(node.body, depth)}"
         if isinstance(node, e.Chain):
             return self._chain(node, depth)
@@ -83,6 +84,8 @@ class Plain(NamedTuple):
         if isinstance(node, e.Partial):
             of = self.formula(node.of, depth + 1)
             return f"dL/d{of}" if self.ascii else f"∂L/∂{of}"
+        if isinstance(node, e.Slopes):
+            return f"{'d' if self.ascii else '∂'}{self._factor(node.of, depth)}"
         assert isinstance(node, e.Words)
         return node.text
 
@@ -98,7 +101,7 @@ class Plain(NamedTuple):
         return base + self._tag(node.tag) + accent + self._subscripted(node.subs)
 
     def _tag(self, tag: str) -> str:
-        if tag and all(c in _SUBSCRIPTS for c in tag):
+        if tag and len(tag) <= _LONGEST_TAG and all(c in _SUBSCRIPTS for c in tag):
             return "".join(_SUBSCRIPTS[c] for c in tag)
         return f"_{tag}" if tag else ""
 

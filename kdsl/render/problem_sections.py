@@ -14,7 +14,7 @@ from kdsl.render import expr as e
 from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section, Table
 from kdsl.render.naming import Naming
 from kdsl.render.notation import bracket, formula
-from kdsl.render.phrases import ZERO, for_all, listed, ranges_of, unknown_expr
+from kdsl.render.phrases import ZERO, for_all, listed, prose, ranges_of, unknown_expr
 from kdsl.render.written import written, written_comparison
 
 # ---------------------------------------------------------------------- notation
@@ -86,7 +86,7 @@ def _interval(symbol: e.Expr, interval: m.Interval) -> Pieces:
 
 
 def primal_section(model: m.Model, primal: Primal, naming: Naming) -> Section:
-    declared = tuple(_declared(v, naming) for v in model.variables)
+    declared = tuple(naming.name(v.name) for v in model.variables)
     verb = "minimise" if model.sense == "minimize" else "maximise"
     over = ("over ", e.Listing(declared))
     lines = [Line(None, "", written(model.objective, model, naming), over, verb)]
@@ -135,7 +135,8 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
     """What was rewritten before multipliers came in, and the problem that it leaves."""
     blocks: list[Block] = []
     for n, reformulation in enumerate(primal.reformulations, 1):
-        blocks.append(Paragraph((f"{n}. {reformulation.reason}.",)))
+        numbered = f"{n}. " if len(primal.reformulations) > 1 else ""
+        blocks.append(Paragraph((numbered, *prose(reformulation.reason, naming), ".")))
     residuals = [u for u in primal.unknowns if u.origin == "residual"]
     if residuals:
         names = e.Listing(tuple(unknown_expr(u.symbol, naming) for u in residuals))

@@ -9,9 +9,10 @@ from kdsl.algebra.poly import Poly
 from kdsl.algebra.steps import Equation, Partial, Side, Step, Text, Word
 from kdsl.render import expr as e
 from kdsl.render.layout import Block, Display, Line, Numbered, Paragraph, Pieces, Section
+from kdsl.render.names import ident
 from kdsl.render.naming import Naming
 from kdsl.render.notation import formula
-from kdsl.render.phrases import ZERO, balanced, for_all, unknown_expr
+from kdsl.render.phrases import ZERO, balanced, for_all, prose, unknown_expr
 
 # ------------------------------------------------------------------ stationarity
 
@@ -38,8 +39,8 @@ def stationarity_line(condition: KktCondition, unknown: e.Expr, naming: Naming) 
 def subgradient(condition: KktCondition, unknown: e.Expr, naming: Naming) -> e.Expr:
     """The set of slopes of a loss, or of a norm, at the unknown."""
     if condition.loss is None:
-        return e.Apply(e.Ident("d"), (e.Norm(unknown),))
-    return e.Apply(e.Ident("d"), (e.Apply(e.Ident(condition.loss.text), (unknown,)),))
+        return e.Slopes(e.Norm(unknown))
+    return e.Slopes(naming.loss(condition.loss.text, unknown))
 
 
 # ------------------------------------------------------------------------- steps
@@ -67,15 +68,34 @@ def _numbered(number: int, step: Step, naming: Naming) -> Numbered:
         )
     ]
     if lines:
-        blocks.append(Display(tuple(lines)))
-    return Numbered(number, step.kind, (step.title + ".",), tuple(blocks))
+        blocks.append(Display(tuple(_joined(lines))))
+    return Numbered(number, step.kind, (*prose(step.title, naming), "."), tuple(blocks))
+
+
+def _joined(lines: list[Line]) -> list[Line]:
+    """lower <= theta and theta <= upper on one line."""
+    joined: list[Line] = []
+    for line in lines:
+        chain = _chained(joined[-1], line) if joined else None
+        if chain is None:
+            joined.append(line)
+        else:
+            joined[-1] = chain
+    return joined
+
+
+def _chained(first: Line, second: Line) -> Line | None:
+    meet = first.relation == second.relation == "<=" and first.right == second.left and first.side == second.side
+    if not meet or first.left is None:
+        return None
+    return Line(None, "", e.Chain((first.left, first.right, second.right), ("<=", "<=")), first.side)
 
 
 def _reason(reason: Text, naming: Naming) -> Pieces:
     pieces: list[str | e.Expr] = []
     for piece in reason:
         if isinstance(piece, str):
-            pieces.append(piece)
+            pieces += prose(piece, naming)
         elif isinstance(piece, Poly):
             pieces.append(formula(piece, naming))
         else:
@@ -99,7 +119,7 @@ def _side(side: Side, naming: Naming) -> e.Expr:
     if isinstance(side, Partial):
         return e.Partial(unknown_expr(side.of, naming))
     if isinstance(side, Word):
-        return e.Words(side.text)
+        return ident(side.text)
     return unknown_expr(side, naming)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kdsl.render.document import document
+from kdsl.render.expr import Cases
 from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Table
 from kdsl.render.plain import Plain, broken, laid, width
 
@@ -91,10 +92,12 @@ def _display(block: Display, plain: Plain, indent: int) -> list[str]:
     lefts = [laid(plain.formula(line.left)) if line.left is not None else "" for line in block.lines]
     column = max((width(left) for left in lefts if width(left) <= _WIDEST_LEFT), default=0)
     bodies = [_body(line, left, column, plain, WIDTH - margin) for line, left in zip(block.lines, lefts, strict=True)]
-    longest = max((width(body[-1]) for line, body in zip(block.lines, bodies, strict=True) if line.side), default=0)
+    sides = [pieces_text(line.side, plain) for line in block.lines]
+    aligned = [width(body[-1]) for body, side in zip(bodies, sides, strict=True) if side]
+    longest = max((n for n in aligned if margin + n + 4 + max(map(width, sides)) <= WIDTH), default=0)
     result = []
-    for line, label, body in zip(block.lines, labels, bodies, strict=True):
-        body = _sided(body, pieces_text(line.side, plain), longest, WIDTH - margin)
+    for side, label, body in zip(sides, labels, bodies, strict=True):
+        body = _sided(body, side, longest, WIDTH - margin)
         first = " " * indent + label
         result.append(first + " " * (margin - width(first)) + body[0])
         result += [" " * margin + rest for rest in body[1:]]
@@ -102,6 +105,8 @@ def _display(block: Display, plain: Plain, indent: int) -> list[str]:
 
 
 def _body(line: Line, left: str, column: int, plain: Plain, room: int) -> list[str]:
+    if isinstance(line.right, Cases):
+        return _cases(line.right, f"{' ' * max(column - width(left), 0)}{left} {plain.relation(line.relation)} ", plain)
     right = plain.formula(line.right)
     if line.left is None:
         return broken(right, room)
@@ -111,15 +116,32 @@ def _body(line: Line, left: str, column: int, plain: Plain, room: int) -> list[s
     return broken(head + right, room, hanging)
 
 
+def _cases(cases: Cases, head: str, plain: Plain) -> list[str]:
+    """One piece of a function on each line, after a brace."""
+    values = [laid(plain.formula(value)) for value, _ in cases.rows]
+    column = max(map(width, values))
+    middle = (len(values) - 1) // 2
+    lines = []
+    for n, (value, (_, condition)) in enumerate(zip(values, cases.rows, strict=True)):
+        start = head if n == middle else " " * width(head)
+        gap = " " * (column - width(value) + 3)
+        lines.append(f"{start}{_brace(n, len(values), plain)} {value}{gap}for {laid(plain.formula(condition))}")
+    return lines
+
+
+def _brace(n: int, count: int, plain: Plain) -> str:
+    if plain.ascii:
+        return "{"
+    return "⎧" if n == 0 else "⎩" if n == count - 1 else "⎨"
+
+
 def _sided(body: list[str], side: str, longest: int, room: int) -> list[str]:
     """The body with its side condition in a column of its own, or below where there is no room."""
     if not side:
         return body
-    gap = longest - width(body[-1]) + 4
-    if longest + 4 + width(side) <= room:
+    gap = max(longest - width(body[-1]), 0) + 4
+    if width(body[-1]) + gap + width(side) <= room:
         return [*body[:-1], body[-1] + " " * gap + side]
-    if width(body[-1]) + 4 + width(side) <= room:
-        return [*body[:-1], body[-1] + " " * (room - width(body[-1]) - width(side)) + side]
     return [*body, *(" " * max(room - width(part), 0) + part for part in _wrapped_side(side, room))]
 
 

@@ -28,7 +28,7 @@ class _Writer:
         self.sets: dict[str, IndexSet] = {
             name: z for index in model.indices for name, z in zip(index.names, index.sets, strict=True)
         }
-        self.maps = {"phi"}
+        self.abbreviations = {a.name for a in model.abbreviations}
 
     def expression(self, node: s.Expr) -> e.Expr:
         if isinstance(node, s.Number):
@@ -94,7 +94,7 @@ class _Writer:
             return e.Modulus(arguments[0])
         if name == "sqrt":
             return e.SquareRoot(arguments[0])
-        head = e.Ident("phi") if name == "phi" else self.naming.name(name)
+        head = self.naming.name(name) if name in self.abbreviations else e.Ident(name)
         return e.Apply(head, arguments, tuple(map(self.expression, node.parameters)))
 
 
