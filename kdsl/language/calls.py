@@ -192,7 +192,7 @@ def _call_function(env: Environment, call: Call, scope: Scope) -> Visit:
     if failed:
         return UNKNOWN
     if not degree:
-        if scope.owner.kind not in ("predict", "definition", "loss"):
+        if not scope.solved and scope.owner.kind != "loss":
             _without_unknown(env, call)
             return UNKNOWN
         return Real()
@@ -304,6 +304,9 @@ def _call_loss(
             _not_affine(env, function, argument, real)
             return UNKNOWN
         degree = max(degree, real.degree)
+    if not degree and not scope.solved and scope.owner.kind != "loss":
+        _without_unknown(env, call)
+        return UNKNOWN
     return Real(degree, function if degree else "")
 
 
