@@ -57,8 +57,9 @@ def check_convexity(primal: Primal, model: Model) -> tuple[Primal, list[Diagnost
 
 def _objective_fault(primal: Primal, model: Model) -> Diagnostic:
     span = model.objective.span
+    written = {term.label: term.text for term in primal.losses}
     falling = [
-        factor.name
+        written.get(factor.name, f"||{factor.name}||")
         for monomial, coefficient in primal.objective.terms.items()
         for factor, _ in monomial.factors
         if isinstance(factor, Sym) and factor.role in ("loss", "norm") and coefficient < 0

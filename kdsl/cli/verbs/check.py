@@ -37,7 +37,11 @@ def run(arguments: Namespace, console: Console) -> int:
 def _diagnostics(source: Source) -> tuple[Diagnostic, ...]:
     if source.faults:
         return source.faults
+    found: tuple[Diagnostic, ...] = ()
     try:
-        return pipeline.check(pipeline.syntax(source.text), source.text, source.stem).diagnostics
+        model, found = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
+        if model is not None:
+            pipeline.derive(model)  # convexity, and whether every unknown is held, show only there
     except KdslError as error:
-        return error.diagnostics
+        return (*found, *error.diagnostics)
+    return found
