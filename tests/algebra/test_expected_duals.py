@@ -6,55 +6,15 @@ from fractions import Fraction
 
 import pytest
 from evaluate_poly import World
-from expected_duals import EXPECTED_DUALS, DualForm
+from expected_duals import EXPECTED_DUALS
 from expected_loss_duals import EXPECTED_LOSS_DUALS
-from read_duals import ROOT, DualReader, bound, kink, normal_row, rows_of, shipped
+from read_duals import ROOT, DualReader, compare, named, normal_row, shipped
 
-from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.dual import Dual, DualVariable
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly
 
 NOT_POLYNOMIAL = {"loss_asymmetric", "loss_logistic", "loss_multinomial", "elastic_net"}  # numerically, below
 SPHERES = {"sphere_hard", "sphere_soft", "sphere_nu"}
-
-
-def named(dual: Dual, form: DualForm) -> dict[str, DualVariable]:
-    """The dual's variables under the names that the printed form uses."""
-    names = {v.label: v for v in dual.variables}
-    for name, combination in form.merged.items():
-        plus, minus = combination.split(" - ")
-        names[name] = names.pop(f"{minus}~{plus}")
-    for name in form.bounds:
-        if name not in names:  # a loss, whose multiplier is printed by its letter
-            label = next(v.label for v in dual.variables if v.letter == name)
-            names[name] = names.pop(label)
-    return names
-
-
-def compare(derivation: Derivation, dual: Dual, form: DualForm) -> None:
-    names = named(dual, form)
-    reader = DualReader(derivation.model, names)
-    expected = reader.read(form.objective)
-    for name, slope in form.kinks.items():
-        expected = expected - kink(names[name], reader.read(slope))
-    roots = [(r.coefficient, r.radicand) for r in dual.roots]
-    if form.root is None:
-        assert dual.objective == expected
-        assert not roots and not dual.squared
-    else:
-        coefficient, radicand = reader.read(form.root.coefficient), reader.read(form.root.radicand)
-        if dual.squared:  # the whole objective is the root: its square is maximised
-            assert not expected
-            assert dual.objective == -(coefficient * coefficient * radicand)
-        else:
-            assert dual.objective == expected
-            assert roots == [(coefficient, radicand)]
-    assert rows_of(dual.rows) == {normal_row(*reader.row(text)) for text in form.rows}
-    assert not dual.conjugates and not dual.entropies and not dual.cones and not dual.definitions
-    assert set(names) == set(form.bounds)
-    for name, (lower, upper) in form.bounds.items():
-        assert (names[name].lower, names[name].upper) == (bound(reader, lower), bound(reader, upper)), name
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED_DUALS))

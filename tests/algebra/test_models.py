@@ -1,0 +1,91 @@
+"""Formulations that users write and no spec holds: their duals are those worked out by hand, and evidence agrees."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from evaluate_poly import World
+from expected_models import EXPECTED_MODELS
+from read_duals import DualReader, compare, normal_row, rows_of
+
+from kdsl.algebra.derivation import Derivation, derive
+from kdsl.algebra.poly import Poly
+from kdsl.pipeline import parse_spec
+
+MODELS = Path(__file__).parent / "models"
+NAMES = sorted(path.stem for path in MODELS.glob("*.kspec"))
+OTHERWISE = {"mixed_slack", "two_cones", "spheres_by_group"}  # not polynomial: compared below
+
+
+def derived(name: str) -> Derivation:
+    return derive(parse_spec((MODELS / f"{name}.kspec").read_text(encoding="utf-8"), name))
+
+
+def test_every_model_is_compared() -> None:
+    assert set(NAMES) == set(EXPECTED_MODELS) | OTHERWISE
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED_MODELS))
+def test_dual_by_hand(name: str) -> None:
+    derivation = derived(name)
+    compare(derivation, derivation.dual, EXPECTED_MODELS[name])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evidence(name: str) -> None:
+    from kdsl.algebra.evidence import verify
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        evidence = verify(derived(name), seed=1, instances=1, time_limit=5.0)
+    assert evidence.passed, evidence.checks
+
+
+def test_linear_and_quadratic_slack() -> None:
+    """The conjugate of C xi + D xi^2 over xi >= 0 is pos(alpha - C)^2 / 4D."""
+    dual = derived("mixed_slack").dual
+    (term,) = dual.conjugates
+    world = World(0, {"l": 2})
+    world.values["param", "C", ()], world.values["param", "D", ()] = Fraction(3, 2), Fraction(2)
+    for n in range(8):
+        t = Fraction(n, 2)
+        piece = term.function.pieces[sum(1 for cut in term.function.breaks if t >= world.of(cut))]
+        value = world.of(piece.at(Poly.number(t)))
+        assert value == max(t - Fraction(3, 2), Fraction(0)) ** 2 / 8
+    (gone,) = [e for e in derived("mixed_slack").eliminated if e.positive_part]
+    assert gone.label == "xi >= 0"
+
+
+def test_two_cones() -> None:
+    derivation = derived("two_cones")
+    dual = derivation.dual
+    reader = DualReader(derivation.model, {v.label: v for v in dual.variables})
+    gram = "sum[i] sum[j] margin[i] * margin[j] * y[i] * y[j]"
+    assert dual.objective == reader.read("sum[i] margin[i]")
+    assert [(c.body, c.radius) for c in dual.cones] == [
+        (reader.read(f"{gram} * k(x[i], x[j])"), Poly.number(1)),
+        (reader.read(f"{gram} * q(x[i], x[j])"), reader.read("mu")),
+    ]
+    assert rows_of(dual.rows) == {normal_row(*reader.row("sum[i] y[i] * margin[i] = 0"))}
+
+
+def test_a_sphere_for_each_group() -> None:
+    derivation = derived("spheres_by_group")
+    dual = derivation.dual
+    (definition,) = dual.definitions
+    reader = DualReader(derivation.model, {v.label: v for v in dual.variables})
+    assert definition.value == reader.read("2 * sum[i where group[i] = g] inside[i]")
+    assert rows_of(dual.rows) == {normal_row(*reader.row("sum[i where group[i] = g] inside[i] <= 1"))}
+    diagonal, rest = dual.objective.split(lambda m: len(m.binders) == 1)
+    assert diagonal == reader.read("sum[i] inside[i] * k(x[i], x[i])")
+    world = World(2, {"l": 4, "groups": 2}, label_sizes={"group": 2})
+    total = Fraction(0)
+    for g in range(2):
+        weight = world.of(definition.value, {"g": g})
+        world.values["mult", definition.symbol.name, (g,)] = weight or Fraction(1)
+        form = reader.read("sum[i where group[i] = g] sum[j where group[j] = g] inside[i] * inside[j] * k(x[i], x[j])")
+        total += 2 * world.of(form, {"g": g}) / (weight or 1)
+    assert world.of(rest) == -total
