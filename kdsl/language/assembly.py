@@ -8,7 +8,21 @@ from kdsl.language import limits
 from kdsl.language.actions import ModelLine
 from kdsl.language.diagnostics import Diagnostic, Label
 from kdsl.language.lexer import Token
-from kdsl.language.syntax import ConstraintDecl, DataLine, Name, ParamLine, Span, Spec, Statement, SubjectTo, VarLine
+from kdsl.language.syntax import (
+    ConstraintDecl,
+    DataLine,
+    IndexLine,
+    KernelLine,
+    Name,
+    ParamLine,
+    Span,
+    Spec,
+    Statement,
+    SubjectTo,
+    VarLine,
+)
+
+_DECLARING = (IndexLine, DataLine, ParamLine, VarLine, KernelLine)
 
 
 def assemble(lines: list[Any], tokens: list[Token], end: int, faults: list[Diagnostic]) -> Spec:
@@ -20,10 +34,12 @@ def assemble(lines: list[Any], tokens: list[Token], end: int, faults: list[Diagn
     block: list[ConstraintDecl] | None = None
     block_start = 0
     stray = False
-    if len(lines) > limits.STATEMENTS:
-        message = f"a specification of over {limits.STATEMENTS} lines and constraints"
-        label = Label(lines[limits.STATEMENTS].span)
-        faults.append(Diagnostic("K126", message, (label,), help="state families with an index, not one by one"))
+    surplus = _surplus(lines)
+    if surplus is not None:
+        message = f"a specification of over {limits.STATEMENTS} statements, constraints and declared names"
+        faults.append(
+            Diagnostic("K126", message, (Label(surplus),), help="state families with an index, not one by one")
+        )
         return Spec(None, "", ())
     for line in lines:
         if isinstance(line, ConstraintDecl):
@@ -51,6 +67,12 @@ def assemble(lines: list[Any], tokens: list[Token], end: int, faults: list[Diagn
         faults.append(_empty(statements[-1].span))
     _underscores(statements, tokens, faults)
     return Spec(name, title, tuple(statements), Span(0, end))
+
+
+def _surplus(lines: list[Any]) -> Span | None:
+    """Where the first statement, constraint or name beyond the limit stands, if there is one."""
+    spans = [part.span for line in lines for part in (line.entries if isinstance(line, _DECLARING) else (line,))]
+    return spans[limits.STATEMENTS] if len(spans) > limits.STATEMENTS else None
 
 
 def _stray(constraint: ConstraintDecl) -> Diagnostic:

@@ -127,3 +127,12 @@ def test_empty_texts() -> None:
 def test_what_does_not_parse_is_not_formatted() -> None:
     with pytest.raises(KdslError):
         format_source("minimize (")
+
+
+def test_a_constraint_beside_subject_to_gets_its_line() -> None:
+    assert format_source("subject to m:a>=b # c\n") == "subject to\n  m: a >= b  # c\n"
+
+
+def test_lines_of_declarations_are_kept_apart() -> None:
+    text = "kernel k = rbf(gamma = 0.5) on age,\n           income,\n   q = linear\n"
+    assert format_source(text) == "kernel k = rbf(gamma = 0.5) on age,\n       income,\n       q = linear\n"

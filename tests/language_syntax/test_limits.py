@@ -55,6 +55,13 @@ def test_terms() -> None:
     assert codes_of("kernel k = b" + "+b" * limits.TERMS) == {"K107"}
 
 
+def test_expressions_have_the_same_limits() -> None:
+    with pytest.raises(KdslError, match="K107"):
+        parse_expression("b" + "+b" * limits.TERMS)
+    with pytest.raises(KdslError, match="K106"):
+        parse_expression("(" * 300 + "b" + ")" * 300)
+
+
 def test_the_rest_of_the_file_is_read_after_a_long_line() -> None:
     assert codes_of("let a = b" + "+b" * limits.TERMS + "\nlet b c\n") == {"K107", "K103"}
 
@@ -62,6 +69,8 @@ def test_the_rest_of_the_file_is_read_after_a_long_line() -> None:
 def test_statements() -> None:
     assert codes_of("let a = b\n" * limits.STATEMENTS) == set()
     assert codes_of("let a = b\n" * (limits.STATEMENTS + 1)) == {"K126"}
+    assert codes_of("var a : real" + ", b : real" * (limits.STATEMENTS - 1)) == set()
+    assert codes_of("var a : real" + ", b : real" * limits.STATEMENTS) == {"K126"}
 
 
 def test_size() -> None:

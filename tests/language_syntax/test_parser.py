@@ -341,3 +341,25 @@ def test_expressions_and_kernels_report_too() -> None:
 def test_the_empty_file_is_an_empty_spec() -> None:
     assert parse_spec_text("") == Spec(None, "", ())
     assert parse_spec_text("# nothing\n\n") == Spec(None, "", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("minimize a\nsubject to\n", ["K122"]),
+        ("let f = (a)(b)", ["K110"]),
+        ("let f = x[i = 1]", ["K103"]),
+        ("min (a + b)", ["K117"]),
+        ("min (a + b)\nsubject_to\n m: a >= b", ["K117", "K117"]),
+        ("subject to\n max(a, b) <= c", ["K115"]),
+        ("max(a, b) <= c", ["K117"]),
+        ("let f = a \0\0\0 b", ["K101"]),
+        ("data x : R^d", ["K103"]),
+        ("subject to\n m: a >= (b\n +\nvar c : real", ["K104"]),
+        ("model a\nmodel b", ["K123"]),
+        ("xi_i = 1", ["K117"]),
+        ("var xi[i] : real, xi_i : real\nlet f = xi_i + xi_j", ["K124"]),
+    ],
+)
+def test_codes(text: str, expected: list[str]) -> None:
+    assert codes(text) == expected
