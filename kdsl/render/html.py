@@ -1,0 +1,107 @@
+"""A document as one HTML page that needs nothing else: MathML, a little style, no script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kdsl.render.document import document
+from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Table
+from kdsl.render.mathml import escaped, math, relation_math
+
+if TYPE_CHECKING:
+    from kdsl.algebra.derivation import Derivation
+    from kdsl.algebra.evidence import Evidence
+
+_STYLE = """
+body { max-width: 58em; margin: 2em auto; padding: 0 1em; font: 17px/1.5 Georgia, "Times New Roman", serif;
+  color: #111; background: #fff; }
+h1 { font-size: 1.6em; margin: 0 0 0.2em; }
+h2 { font-size: 1.15em; margin: 1.8em 0 0.4em; padding-bottom: 0.2em; border-bottom: 1px solid #999; }
+code, .label { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.85em; }
+table { border-collapse: collapse; margin: 0.5em 0 0.5em 1.5em; }
+.formulas { display: block; overflow-x: auto; }
+td, th { padding: 0.2em 0.5em; text-align: left; font-weight: normal; vertical-align: middle; }
+th { font-style: italic; border-bottom: 1px solid #ccc; }
+.formulas td { padding: 0.25em 0.2em; }
+.formulas td.label, .formulas td.name { padding-right: 1.2em; }
+.formulas td.left { text-align: right; white-space: nowrap; }
+.formulas td.side { padding-left: 2em; white-space: nowrap; }
+.within { padding-left: 1em; }
+ol { padding-left: 1.6em; }
+li { margin: 0.9em 0; }
+li > p { margin: 0.1em 0; }
+.title { font-weight: bold; }
+@media print { body { margin: 0; max-width: none; } li { break-inside: avoid; } }
+"""
+
+
+def render(derivation: Derivation, evidence: Evidence | None = None) -> str:
+    """The derivation as an HTML page."""
+    return document_html(document(derivation, evidence))
+
+
+def document_html(doc: Document) -> str:
+    lines = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+        f"<title>{escaped(doc.title)}</title>",
+        f"<style>{_STYLE}</style>",
+        "</head>",
+        "<body>",
+        f"<h1>{escaped(doc.title)}</h1>",
+        f'<p class="label">{escaped(doc.name)}</p>',
+    ]
+    for section in doc.sections:
+        lines += [f'<section id="{section.key}">', f"<h2>{escaped(section.title)}</h2>"]
+        lines += [*_blocks(section.blocks), "</section>"]
+    return "\n".join([*lines, "</body>", "</html>", ""])
+
+
+def _blocks(blocks: tuple[Block, ...]) -> list[str]:
+    lines: list[str] = []
+    listing = False
+    for block in blocks:
+        if isinstance(block, Numbered) != listing:
+            lines.append("</ol>" if listing else "<ol>")
+            listing = not listing
+        lines += _block(block)
+    return [*lines, "</ol>"] if listing else lines
+
+
+def _block(block: Block) -> list[str]:
+    if isinstance(block, Paragraph):
+        return [f"<p>{_prose(block.pieces)}</p>"]
+    if isinstance(block, Display):
+        return ['<table class="formulas">', *(_line(line) for line in block.lines), "</table>"]
+    if isinstance(block, Table):
+        return _table(block)
+    assert isinstance(block, Numbered)
+    title = f'<p class="title">{_prose(block.title)}</p>'
+    return [f'<li value="{block.number}">', title, *_blocks(block.blocks), "</li>"]
+
+
+def _prose(pieces: Pieces) -> str:
+    return "".join(escaped(p) if isinstance(p, str) else math(p) for p in pieces)
+
+
+def _line(line: Line) -> str:
+    within = line.label.startswith(" ")
+    kind = "label" if within else "name"
+    label = f'<td class="{kind}"><span class="{"within" if within else ""}">{escaped(line.label.strip())}</span></td>'
+    side = f'<td class="side">{_prose(line.side)}</td>'
+    right = math(line.right, display=True)
+    if line.left is None:
+        return f'<tr>{label}<td colspan="3">{right}</td>{side}</tr>'
+    left = f'<td class="left">{math(line.left, display=True)}</td>'
+    return f"<tr>{label}{left}<td>{relation_math(line.relation)}</td><td>{right}</td>{side}</tr>"
+
+
+def _table(block: Table) -> list[str]:
+    lines = ["<table>"]
+    if any(block.header):
+        lines.append("<tr>" + "".join(f"<th>{escaped(h)}</th>" for h in block.header) + "</tr>")
+    lines += ["<tr>" + "".join(f"<td>{_prose(cell)}</td>" for cell in row) + "</tr>" for row in block.rows]
+    return [*lines, "</table>"]
