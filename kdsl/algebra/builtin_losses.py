@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from kdsl.language.model import Interval
+
 
 class LossParameter(NamedTuple):
     """A loss parameter; its value lies between `lower` and `upper` (None: infinite), open ends excluded."""
@@ -15,6 +17,10 @@ class LossParameter(NamedTuple):
     upper: Fraction | None = None
     lower_open: bool = True
     upper_open: bool = True
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.lower, self.upper, self.lower_open, self.upper_open)
 
 
 class BuiltinLoss(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from kdsl.algebra.builtin_losses import LOSSES_BY_NAME, BuiltinLoss
 from kdsl.language.constants import constant
 from kdsl.language.diagnostics import Label
+from kdsl.language.ranges import as_domain, contains, in_words, inside
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Owner, Scope, Symbol
 from kdsl.language.suggestions import nearest
 from kdsl.language.syntax import Call, Expr, Item, LetDecl, LossDecl, Name, Span
@@ -356,25 +357,33 @@ def _unknown_parameter(env: Environment, function: str, parameter: Expr) -> None
 
 
 def _parameter_range(env: Environment, loss: BuiltinLoss, position: int, given: Expr) -> None:
+    """Whether a number, or the whole domain of a parameter, lies in the range of the loss parameter."""
     parameter = loss.parameters[position]
     value = constant(given)
-    if value is None:
+    if value is not None:
+        if not contains(parameter.interval, value):
+            env.error(
+                "K330",
+                f"`{parameter.name} = {env.text(given)}` is outside the range of `{loss.name}`",
+                given.span,
+                "out of range",
+                why=f"{loss.name} needs {in_words(parameter.name, parameter.interval)}: "
+                "outside, it is not convex or has no least value",
+                help=f"choose a value {as_domain(parameter.interval)}",
+            )
         return
-    below = parameter.lower is not None and (
-        value < parameter.lower or (value == parameter.lower and parameter.lower_open)
-    )
-    above = parameter.upper is not None and (
-        value > parameter.upper or (value == parameter.upper and parameter.upper_open)
-    )
-    if below or above:
-        least = f"{parameter.name} {'>' if parameter.lower_open else '>='} {parameter.lower}"
-        most = f" and {parameter.name} {'<' if parameter.upper_open else '<='} {parameter.upper}"
+    symbol = env.symbols.get(given.id) if isinstance(given, Name) else None
+    if symbol is None or symbol.kind != "parameter" or symbol.interval is None:
+        return
+    if not inside(symbol.interval, parameter.interval):
         env.error(
             "K330",
-            f"`{parameter.name} = {env.text(given)}` is outside the range of `{loss.name}`",
+            f"the domain of `{symbol.name}` is too wide for `{parameter.name}` of `{loss.name}`",
             given.span,
-            "out of range",
-            why=f"{loss.name} needs {least}{most if parameter.upper is not None else ''}",
+            "may be out of range",
+            also=(Label(symbol.span, "declared here"),),
+            why=f"{loss.name} needs {in_words(parameter.name, parameter.interval)}",
+            help=f"declare it as `{symbol.name} : {as_domain(parameter.interval)}`",
         )
 
 

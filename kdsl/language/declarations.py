@@ -10,6 +10,7 @@ from kdsl.language.diagnostics import Label
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME
 from kdsl.language.model import Datum, Index, IndexSet, Interval, Kernel, Parameter, Variable
 from kdsl.language.names import NO_SET, undeclared_index, whole_tuples
+from kdsl.language.ranges import contains
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Symbol
 from kdsl.language.suggestions import GREEK, LOOK_ALIKES, nearest
 from kdsl.language.syntax import (
@@ -440,15 +441,6 @@ def _finite(env: Environment, domain: Domain) -> tuple[Fraction, ...]:
     elif len(set(known)) < len(known):
         env.error("K317", "the domain lists a value twice", domain.span, help="list each value once")
     return known
-
-
-def contains(interval: Interval, value: Fraction) -> bool:
-    """Whether `value` lies in `interval`."""
-    if interval.lower is not None and (value < interval.lower or (value == interval.lower and interval.lower_open)):
-        return False
-    return not (
-        interval.upper is not None and (value > interval.upper or (value == interval.upper and interval.upper_open))
-    )
 
 
 def _default(env: Environment, entry: SymbolDecl, interval: Interval, values: tuple[Fraction, ...]) -> Fraction | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from kdsl.language.model import Interval
+
 
 class KernelParameter(NamedTuple):
     """One parameter of a built-in kernel.
@@ -22,6 +24,10 @@ class KernelParameter(NamedTuple):
     upper_open: bool = False
     words: tuple[str, ...] = ()
     default: Fraction | str | None = None
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.lower, self.upper, self.lower_open, self.upper_open)
 
 
 class KernelFamily(NamedTuple):

@@ -9,6 +9,7 @@ from kdsl.language.constants import constant, is_infinite
 from kdsl.language.diagnostics import Label
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KernelFamily, KernelParameter
 from kdsl.language.model import Interval, Kernel
+from kdsl.language.ranges import as_domain, contains, in_words, inside
 from kdsl.language.scopes import KIND_WORDS, Environment
 from kdsl.language.suggestions import nearest
 from kdsl.language.syntax import (
@@ -182,7 +183,7 @@ def _check_value(env: Environment, family: KernelFamily, parameter: KernelParame
             given.span,
             "out of range",
             why=f"{family.name} is {family.formula}",
-            help=f"choose {requirement(parameter)}",
+            help=f"choose {_requirement(parameter)}",
         )
 
 
@@ -203,17 +204,17 @@ def _check_name(env: Environment, family: KernelFamily, parameter: KernelParamet
     symbol = env.symbols.get(given.id)
     if symbol is not None and symbol.kind == "parameter" and not symbol.sets:
         env.used.add(given.id)
-        if parameter.kind == "integer" or not _inside(parameter, symbol.interval):
+        if parameter.kind == "integer" or not _covers(parameter, symbol.interval):
             env.error(
                 "K230",
                 f"the domain of `{given.id}` is too wide for `{parameter.name}` of the kernel `{family.name}`",
                 given.span,
                 "may be out of range",
                 also=(Label(symbol.span, "declared here"),),
-                why=f"the kernel needs {requirement(parameter)}",
+                why=f"the kernel needs {_requirement(parameter)}",
                 help="write the whole number itself"
                 if parameter.kind == "integer"
-                else f"declare it as `{given.id} : in (0, inf)`",
+                else f"declare it as `{given.id} : {as_domain(parameter.interval)}`",
             )
         return
     if given.id in parameter.words:
@@ -236,38 +237,19 @@ def _values(parameter: KernelParameter) -> str:
     return f"write {', '.join(['a number', *words])} or the name of a `param`"
 
 
+def _covers(parameter: KernelParameter, interval: Interval | None) -> bool:
+    return interval is not None and inside(interval, parameter.interval)
+
+
 def _fits(parameter: KernelParameter, value: Fraction) -> bool:
     if parameter.kind == "integer" and value.denominator != 1:
         return False
-    return _inside(parameter, Interval(value, value))
+    return contains(parameter.interval, value)
 
 
-def _inside(parameter: KernelParameter, interval: Interval | None) -> bool:
-    """Whether every value of `interval` is in the range of `parameter`."""
-    if interval is None:
-        return False
-    low, high = parameter.lower, parameter.upper
-    if low is not None:
-        if interval.lower is None or interval.lower < low:
-            return False
-        if interval.lower == low and parameter.lower_open and not interval.lower_open:
-            return False
-    if high is not None:
-        if interval.upper is None or interval.upper > high:
-            return False
-        if interval.upper == high and parameter.upper_open and not interval.upper_open:
-            return False
-    return True
-
-
-def requirement(parameter: KernelParameter) -> str:
+def _requirement(parameter: KernelParameter) -> str:
     """The range of a kernel parameter in words: `gamma > 0`, `a whole number degree >= 1`."""
-    ends = []
-    if parameter.lower is not None:
-        ends.append(f"{parameter.name} {'>' if parameter.lower_open else '>='} {parameter.lower}")
-    if parameter.upper is not None:
-        ends.append(f"{parameter.name} {'<' if parameter.upper_open else '<='} {parameter.upper}")
-    words = " and ".join(ends) or "a number"
+    words = in_words(parameter.name, parameter.interval)
     return f"a whole number {words}" if parameter.kind == "integer" else words
 
 
