@@ -169,7 +169,7 @@ def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given
         "K209",
         message,
         expression.span,
-        f"one number for each {', '.join(symbol.subscripts)}" if symbol.sets and given == 0 else "",
+        f"one for each {', '.join(symbol.subscripts)}" if symbol.sets and given == 0 else "",
         also=(Label(symbol.span, f"declared as {wanted}"),),
         help=f"write {wanted}" if symbol.sets else f"write {wanted}, or declare it with an index",
     )

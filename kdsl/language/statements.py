@@ -16,6 +16,7 @@ from kdsl.language.syntax import (
     Comparison,
     ConstraintDecl,
     Expr,
+    Item,
     LetDecl,
     LossDecl,
     Mul,
@@ -130,9 +131,7 @@ def _objectives(env: Environment, spec: Spec, objectives: list[Objective]) -> No
 def _objective(env: Environment, objective: Objective) -> None:
     body = objective.body
     value = number_of(env, body, Scope(Owner("objective", "objective", (), objective.span), {}))
-    if value is None:
-        return
-    if not value.degree:
+    if value is not None and not value.degree:
         env.error(
             "K335",
             "the objective holds no unknown",
@@ -142,21 +141,44 @@ def _objective(env: Environment, objective: Objective) -> None:
         )
     terms = list(top_terms(body))
     for sign, term in terms:
-        norm = _norm_in(term)
-        if norm is not None and (sign < 0) == (objective.sense == "minimize"):
+        if sign * _norm_sign(env, term) == (-1 if objective.sense == "minimize" else 1):
             _maximised_norm(env, objective, term)
     _unsquared(env, objective, [term for _, term in terms])
 
 
-def _norm_in(term: Expr) -> Norm | None:
-    """The norm that is, with numbers and parameters, the whole of a term: `1/2 ||w||^2`, `||w||`."""
-    factors = term.factors if isinstance(term, Mul) else (term,)
-    for factor in factors:
-        if isinstance(factor, Norm):
-            return factor
-        if isinstance(factor, Pow) and isinstance(factor.base, Norm):
-            return factor.base
-    return None
+def _norm_sign(env: Environment, term: Expr) -> int:
+    """The sign of a term that is the norm of unknowns, or its square, with known factors; 0 where it is not certain."""
+    sign, norms = 1, 0
+    for factor in term.factors if isinstance(term, Mul) else (term,):
+        base = factor.base if isinstance(factor, Pow) else factor
+        if isinstance(base, Norm) and _holds_vector(env, base):
+            norms += 1
+        else:
+            sign *= _factor_sign(env, factor)
+    return sign if norms == 1 else 0
+
+
+def _holds_vector(env: Environment, norm: Norm) -> bool:
+    """Whether a declared Hilbert variable occurs under the bars."""
+    for part in walk(norm.argument):
+        base = part.base if isinstance(part, Item) else part
+        symbol = env.symbols.get(base.id) if isinstance(base, Name) else None
+        if symbol is not None and symbol.kind == "variable" and isinstance(symbol.value, Vector):
+            return True
+    return False
+
+
+def _factor_sign(env: Environment, factor: Expr) -> int:
+    value = constant(factor)
+    if value is not None:
+        return (value > 0) - (value < 0)
+    base = factor.base if isinstance(factor, Item) else factor
+    symbol = env.symbols.get(base.id) if isinstance(base, Name) else None
+    if symbol is None or symbol.interval is None or symbol.kind == "variable":
+        return int(symbol is not None and symbol.kind == "size")
+    if symbol.interval.lower is not None and symbol.interval.lower >= 0:
+        return 1
+    return -1 if symbol.interval.upper is not None and symbol.interval.upper <= 0 else 0
 
 
 def _maximised_norm(env: Environment, objective: Objective, term: Expr) -> None:
@@ -173,13 +195,13 @@ def _maximised_norm(env: Environment, objective: Objective, term: Expr) -> None:
 
 def _unsquared(env: Environment, objective: Objective, terms: list[Expr]) -> None:
     """A single unsquared norm outside of sums, with no other norm beside it, is nearly always a forgotten square."""
-    norms = [part for term in terms for part in walk(term) if isinstance(part, Norm)]
+    norms = [part for term in terms for part in walk(term) if isinstance(part, Norm) and _holds_vector(env, part)]
     sums = [part for part in walk(objective.body) if isinstance(part, Sum)]
     if len(norms) != 1 or any(part is norms[0] for inside in sums for part in walk(inside)):
         return
     for term in terms:
         factors = term.factors if isinstance(term, Mul) else (term,)
-        norm = next((factor for factor in factors if isinstance(factor, Norm)), None)
+        norm = next((factor for factor in factors if factor is norms[0]), None)
         if norm is not None:
             written = env.text(norm)
             env.error(

@@ -98,6 +98,9 @@ def test_the_spec_is_correct() -> None:
         ("rbf(gamma = 0.5)", "w * linear", "K224"),
         ("rbf(gamma = 0.5)", "normalized(of = linear) on age", "K231"),
         # statements
+        ("1/2 ||w||^2", "-1 * ||w||^2", "K321"),
+        ("1/2 ||w||^2", "-C/l * ||w||^2", "K321"),
+        ("1/2 ||w||^2", "1/2 ||w||^2 - ||w||", "K321"),
         ("let    f(t)", "loss   h(r, r) = r\nlet    f(t)", "K205"),
         ("let    f(t)", "loss   h(r) = xi\nlet    f(t)", "K209"),
         ("predict label(t, k) = sign(f(t) + b[k])", "predict value(t) = sign(f(t))", "K338"),
@@ -117,6 +120,8 @@ def test_a_change_gives_one_message(old: str, new: str, code: str) -> None:
         ("in (0, inf) = 1", "real <= 0 = -1"),
         ("1/2 ||w||^2", "1/2 * <w, w>"),
         ("||w||^2", "||w + w||^2"),
+        ("1/2 ||w||^2", "1/2 ||w||^2 - sum[i] ||phi(x[i])||^2"),
+        ("1/2 ||w||^2", "1/2 ||w||^2 + sum[i] ||phi(x[i])||"),
         ("<w, phi(t)>", "<-w, -phi(t)>"),
         ("1 - xi[i]", "q(x[i], x[i]) - xi[i]"),
         ("margin[i]", "margin[i] where g[i] != g[i]"),
@@ -158,6 +163,18 @@ def test_the_usual_letters_for_the_number_of_examples_point_to_the_size(letter: 
 def test_the_remedy_is_named(old: str, new: str, words: str) -> None:
     (found,) = changed((old, new))
     assert words in found.help
+
+
+def test_an_unsquared_norm_is_noted_beside_other_mistakes() -> None:
+    found = changed(("||w||^2", "||w||"), ("C * sum[i] xi[i]", "C * sum[i] zeta[i]"))
+    assert [diagnostic.code for diagnostic in found] == ["K322", "K211"]
+
+
+def test_the_sign_of_a_factor_must_be_certain() -> None:
+    text = SVM.replace("C : in (0, inf) = 1", "C : in (0, inf) = 1, c : real = 1, d : real <= 0 = -1")
+    for factor, expected in (("c", []), ("d", ["K321"]), ("-d", []), ("1/C", []), ("-1/C", ["K321"]), ("l", [])):
+        spec = text.replace("1/2 ||w||^2", f"{factor} * ||w||^2")
+        assert [found.code for found in diagnose(spec) if found.code != "K236"] == expected
 
 
 def test_long_expressions_are_quoted_in_part() -> None:
