@@ -176,7 +176,7 @@ def category_words(values: Floats | Texts) -> Texts:
 
 def label_word(value: float) -> str:
     """`1` for 1.0, as it was probably written."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 def expand(values: Floats | Texts, categories: Sequence[str], name: str, table: Table) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,6 +13,8 @@ import scipy.sparse as sp
 from kdsl.binding.faults import fault
 from kdsl.binding.table import Floats, Ints, Table
 
+PLAIN_LINE = re.compile(r"\s*[^\s:]+(\s+[0-9]+:[^\s:]+)*\s*")
+GROUPED_LINE = re.compile(r"\s*[^\s:]+\s+qid:[0-9]+(\s+[0-9]+:[^\s:]+)*\s*")
 MAX_INDEX = 10_000_000
 HELP = "each line reads `label index:value index:value ...` with indices in increasing order"
 
@@ -64,32 +67,32 @@ def assemble(entries: Entries, first: int, lines: Ints, source: str) -> Table:
 
 def read_entries(body: Sequence[str]) -> Entries | None:
     """The whole text as one array of numbers; None when anything in it needs a closer look."""
+    has_groups = "qid:" in body[0]
+    line_of = GROUPED_LINE if has_groups else PLAIN_LINE
+    if any(line_of.fullmatch(line) is None for line in body):
+        return None
     joined = "\n".join(body)
-    has_groups = "qid:" in joined
-    widths = np.array([line.count(":") for line in body], dtype=np.int64)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             numbers = np.fromstring(joined.replace("qid:", "").replace(":", " "), sep=" ")
     except (ValueError, DeprecationWarning):
         return None
-    tokens = np.array([len(line.split()) for line in body], dtype=np.int64)
-    if np.any(tokens != widths + 1) or len(numbers) != int(np.sum(2 * widths + 1 - has_groups)):
+    entries = np.array([line.count(":") for line in body], dtype=np.int64) - has_groups
+    lengths = 2 * entries + 1 + has_groups
+    if len(numbers) != int(lengths.sum()):
         return None
-    heads = np.cumsum(2 * widths + 1 - has_groups) - (2 * widths + 1 - has_groups)
+    heads = np.cumsum(lengths) - lengths
     rest = np.ones(len(numbers), dtype=bool)
     rest[heads] = False
-    groups = None
     if has_groups:
-        if any(":" in line and not line.split(None, 2)[1].startswith("qid:") for line in body):
-            return None
-        groups = numbers[heads + 1]
         rest[heads + 1] = False
     pairs = numbers[rest].reshape(-1, 2)
     places = pairs[:, 0]
     if np.any(places != np.floor(places)) or np.any(places < 0) or np.any(places > MAX_INDEX):
         return None
-    starts = np.concatenate([[0], np.cumsum(widths - has_groups)]).astype(np.int64)
+    groups = numbers[heads + 1] if has_groups else None
+    starts = np.concatenate([[0], np.cumsum(entries)]).astype(np.int64)
     return Entries(numbers[heads], groups, starts, places.astype(np.int64), np.ascontiguousarray(pairs[:, 1]))
 
 

@@ -116,6 +116,14 @@ def test_svmlight_queries_remarks_and_empty_rows():
     np.testing.assert_array_equal(table.values.toarray(), [[3, 7, 1, 0], [2, 7, 0, 0], [1, 8, 0, 1e-3]])
 
 
+@pytest.mark.parametrize(
+    "text", ["1 1:2:3 4\n", "1 1: 2:3\n", "1 :2\n", "1 1:2\n2 qid:1\n", "1 qid:1 1:2\n2\n", "1 ²:3\n"]
+)
+def test_svmlight_entries_are_not_glued_together(text):
+    with pytest.raises(KdslError, match="K511"):
+        read_svmlight(text, "t.svm")
+
+
 rows = st.lists(
     st.tuples(
         st.floats(allow_nan=False, allow_infinity=False),
