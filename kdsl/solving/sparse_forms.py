@@ -29,14 +29,18 @@ def linear_matrix(
     column_of: Column,
     values: Values,
     points: tuple[int, Position] | None = None,
+    roles: tuple[str, ...] = ("mult", "abs"),
 ) -> tuple[sp.csc_array, Array]:
-    """(M, m) with poly = M theta + m. Rows are the members of the free indices; with `points` (their number and
-    where each is), each member has a row for every point whose feature the vector-valued poly may combine."""
+    """(M, m) with poly = M theta + m, theta the symbols of the given roles.
+
+    Rows are the members of the free indices; with `points` (their number and where each is), each member has a
+    row for every point whose feature the vector-valued poly may combine.
+    """
     count = int(np.prod(list(row_lengths.values()), dtype=int)) * (points[0] if points else 1)
     constant = np.zeros(count)
     entries: list[tuple[Places, Places, Array]] = []
     for monomial, coefficient in poly.terms.items():
-        row, column, value = _entries(monomial, float(coefficient), row_lengths, column_of, values, points)
+        row, column, value = _entries(monomial, float(coefficient), row_lengths, column_of, values, points, roles)
         if column is None:
             np.add.at(constant, row, value)
         else:
@@ -54,10 +58,11 @@ def _entries(
     column_of: Column,
     values: Values,
     points: tuple[int, Position] | None,
+    roles: tuple[str, ...],
 ) -> tuple[Places, Places | None, Array]:
     lengths: dict[Leaf, int] = {n: values.size(size) for n, size in enumerate(monomial.binders)}
     lengths.update(row_lengths)
-    multiplier = next((f for f, _ in monomial.factors if isinstance(f, Sym) and f.role in ("mult", "abs")), None)
+    multiplier = next((f for f, _ in monomial.factors if isinstance(f, Sym) and f.role in roles), None)
     vector = next((f for f, _ in monomial.factors if isinstance(f, Vec)), None)
     rest = tuple((f, p) for f, p in monomial.factors if f is not multiplier and f is not vector)
     used: dict[Leaf, None] = dict.fromkeys(row_lengths)

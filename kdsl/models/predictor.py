@@ -1,0 +1,102 @@
+"""Evaluates a model's predict clauses at new points: what a solution is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.terms import At, Vec
+from kdsl.algebra.translate import Point, Translator, Value
+from kdsl.binding.kernels import Kernel
+from kdsl.binding.table import Matrix
+from kdsl.language import syntax as s
+from kdsl.language.model import Model, Prediction
+from kdsl.solving.normal_form import Floats
+
+_ROW = "t\x05"  # the free index over the new points
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """A family of Hilbert vectors over the support points of its space: coefficients[member, support point]."""
+
+    name: str
+    space: str
+    shape: tuple[int, ...]
+    coefficients: Floats
+    squared_norms: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """The expansions and scalars of a solution, with everything that a predict clause may mention."""
+
+    model: Model
+    kernels: Mapping[str, Kernel]
+    support: Mapping[str, Matrix]  # space -> its support points
+    vectors: Mapping[str, Expanded]
+    scalars: Mapping[str, Array]
+    parameters: Mapping[str, float]
+    sizes: Mapping[str, int]
+
+    def decision(
+        self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Array] | None = None
+    ) -> Array:
+        """The real-valued expression of a predict clause: what a sign is taken of, or one column for each class."""
+        clause = prediction or self.model.predictions[0]
+        body = clause.body
+        if isinstance(body, s.Call) and body.function.id == "sign":
+            body = body.arguments[0]
+        letter = ""
+        if isinstance(body, s.Argmax):
+            letter, body = body.index.id, body.body
+        translator = Translator(self.model)
+        formal, *others = clause.formals
+        scope: dict[str, Value] = {formal: Point(formal, (_ROW,))}
+        labels: dict[str, Array] = {}
+        for name in others:  # a further formal is a label of each new point, such as its group
+            scope[name] = At(name, (_ROW,))
+            labels[name] = np.asarray((extra or {})[name])
+        if letter:
+            scope[letter] = letter
+        poly = translator.scalar(body, scope)
+        lengths = {_ROW: int(points.shape[0])}
+        if letter:
+            lengths[letter] = self.sizes[translator.letters[letter].size]
+        return evaluate(poly, self._values(points, formal, labels), lengths)
+
+    def predict(
+        self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Array] | None = None
+    ) -> Array:
+        """The predict clause itself: +1 or -1 for a sign, the code of a class for an argmax, a number otherwise."""
+        clause = prediction or self.model.predictions[0]
+        decision = self.decision(points, clause, extra)
+        if isinstance(clause.body, s.Call) and clause.body.function.id == "sign":
+            return np.where(decision >= 0, 1.0, -1.0)
+        if isinstance(clause.body, s.Argmax):
+            return np.argmax(decision, axis=-1).astype(float)
+        return decision
+
+    def _values(self, points: Matrix, formal: str, labels: Mapping[str, Array]) -> Values:
+        def table(first: Vec, second: Vec) -> Array:
+            for vec, other in ((first, second), (second, first)):
+                if not vec.feature and other.feature and other.name == formal:
+                    family = self.vectors[vec.name]
+                    columns = [self._expansion(family, row, points) for row in range(len(family.coefficients))]
+                    return np.asarray(np.stack(columns).reshape(*family.shape, int(points.shape[0])))
+            raise KeyError(f"<{first.name}, {second.name}>")
+
+        def diagonal(vec: Vec) -> Array:
+            if vec.feature:
+                return np.asarray(self.kernels[vec.space].diagonal(points))
+            return self.vectors[vec.name].squared_norms
+
+        arrays = {**self.parameters, **self.scalars}
+        codes = {name: np.asarray(value, dtype=np.int64) for name, value in labels.items()}
+        return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, codes, {}, table, diagonal)
+
+    def _expansion(self, family: Expanded, row: int, points: Matrix) -> Floats:
+        return self.kernels[family.space].expansion(self.support[family.space], family.coefficients[row], points)

@@ -1,0 +1,206 @@
+"""The certificate: what a solution is worth, computed in float64 from the problem as written, trusting no backend.
+
+value   the primal objective at a point whose slacks and scalars are the best for its w: an upper bound
+dual    the dual objective at a point inside its boxes and on its rows: a lower bound
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.kkt import KktCondition
+from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
+from kdsl.algebra.plq import Plq
+from kdsl.algebra.poly import Poly
+from kdsl.algebra.terms import Vec
+from kdsl.solving.normal_form import Floats, NormalForm
+
+
+@dataclass(frozen=True)
+class Residual:
+    """How far a named condition is from holding, at its worst member."""
+
+    condition: str
+    value: float
+    index: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """value, dual and gap are in the user's units and sense; `kkt_gap` is LIBSVM's m - M (None: no such quantity)."""
+
+    value: float
+    dual: float
+    gap: float
+    rel_gap: float
+    kkt_gap: float | None
+    residuals: tuple[Residual, ...]
+    primal_residual: float
+    dual_residual: float
+
+    def status(self, tol: float, kkt_tol: float | None = None) -> str:
+        """What may be claimed at a tolerance: a status of CVXPY's vocabulary, or "" for neither."""
+        by_gap = self.rel_gap if kkt_tol is None or self.kkt_gap is None else self.kkt_gap
+        limit = tol if kkt_tol is None or self.kkt_gap is None else kkt_tol
+        feasible = max(self.primal_residual, self.dual_residual)
+        if not np.isfinite(by_gap) or not np.isfinite(feasible):
+            return ""
+        if by_gap <= limit and feasible <= max(tol, 1e-12):
+            return "optimal"
+        if by_gap <= max(1e-3, 10 * limit) and feasible <= max(1e-3, 10 * tol):
+            return "optimal_inaccurate"
+        return ""
+
+
+def relative_gap(value: float, dual: float) -> float:
+    return abs(value - dual) / max(1.0, abs(value), abs(dual))
+
+
+# --------------------------------------------------------------- the dual side
+
+
+def normal_form_value(problem: NormalForm, theta: Floats) -> float:
+    """The objective of the normal form: energies by matvec, h piece by piece."""
+    total = problem.constant
+    for block in problem.blocks:
+        expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
+        total += 0.5 * float(expansion @ block.gram.matvec(expansion))
+    h = problem.separable
+    owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
+    t = theta[owner]
+    inside = (t >= h.left) & (t <= h.right)
+    cost = 0.5 * h.curvature * t**2 + h.slope * t + h.value
+    value = np.full(h.size, np.inf)
+    np.minimum.at(value, owner[inside], cost[inside])
+    return total + float(value.sum())
+
+
+def gradient(problem: NormalForm, theta: Floats) -> tuple[Floats, Floats]:
+    """(left, right) derivatives of the objective in every coordinate; infinite where a bound forbids the move."""
+    smooth = np.zeros(problem.size)
+    for block in problem.blocks:
+        expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
+        smooth += block.atoms.T @ block.gram.matvec(expansion)
+    h = problem.separable
+    owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
+    t = theta[owner]
+    slope = h.curvature * t + h.slope
+    left, right = np.full(h.size, -np.inf), np.full(h.size, np.inf)
+    below = (h.left < t) & (t <= h.right)
+    above = (h.left <= t) & (t < h.right)
+    left[owner[below]] = slope[below]
+    right[owner[above]] = slope[above]
+    return smooth + left, smooth + right
+
+
+def kkt_gap(problem: NormalForm, theta: Floats) -> float | None:
+    """m - M: the steepest descent that keeps the rows, over pairs for one row; by a linear program for more."""
+    left, right = gradient(problem, theta)
+    rows = problem.rows.matrix.shape[0]
+    if rows == 0:
+        return float(max(np.max(-right, initial=0.0), np.max(left, initial=0.0)))
+    matrix = sp.csr_array(problem.rows.matrix)
+    if rows == 1 and bool(problem.rows.equality[0]):
+        a = matrix.toarray()[0]
+        on = a != 0
+        rate_up = np.where(a > 0, -right / np.where(on, a, 1.0), -left / np.where(on, a, 1.0))[on]
+        rate_down = np.where(a > 0, -left / np.where(on, a, 1.0), -right / np.where(on, a, 1.0))[on]
+        pair = float(np.max(rate_up, initial=-np.inf) - np.min(rate_down, initial=np.inf))
+        alone = max(np.max(-right[~on], initial=0.0), np.max(left[~on], initial=0.0))
+        return max(pair, float(alone), 0.0)
+    if rows > 64:
+        return None
+    return _linear_program_gap(problem, theta, left, right)
+
+
+def _linear_program_gap(problem: NormalForm, theta: Floats, left: Floats, right: Floats) -> float | None:
+    """min t over row multipliers nu (>= 0 on active inequalities): right + A'nu >= -t/2, left + A'nu <= t/2."""
+    from scipy.optimize import linprog
+
+    matrix = sp.csr_array(problem.rows.matrix)
+    count = matrix.shape[0]
+    slack = problem.rows.target - matrix @ theta
+    active = problem.rows.equality | (slack <= 1e-9 * np.maximum(1.0, np.abs(problem.rows.target)))
+    bounds = [
+        (None, None) if equal else ((0, None) if on else (0, 0))
+        for equal, on in zip(problem.rows.equality, active, strict=True)
+    ]
+    transposed = sp.csr_array(matrix.T)
+    up, down = np.flatnonzero(np.isfinite(right)), np.flatnonzero(np.isfinite(left))
+    upper = sp.vstack(
+        [
+            sp.hstack([-transposed[up], np.full((len(up), 1), -0.5)]),
+            sp.hstack([transposed[down], np.full((len(down), 1), -0.5)]),
+        ]
+    )
+    answer = linprog(
+        np.r_[np.zeros(count), 1.0],
+        A_ub=sp.csr_array(upper),
+        b_ub=np.concatenate([right[up], -left[down]]),
+        bounds=[*bounds, (0, None)],
+        method="highs",
+    )
+    return float(answer.fun) if answer.status == 0 else None
+
+
+# ------------------------------------------------------- conditions, one by one
+
+
+def residuals(derivation: Derivation, values: Values) -> tuple[Residual, ...]:
+    """Every named KKT condition that can be evaluated, with its worst member."""
+    found = []
+    for condition in derivation.kkt:
+        if _has_vector(condition.body) and condition.kind == "stationarity":
+            continue  # w is defined by its expansion: nothing is left to measure
+        lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
+        error = np.abs(_error(condition, values, lengths))
+        if condition.support:
+            error = error * support_mask(condition.support, condition.indices, condition.sets, values)
+        place = np.unravel_index(int(np.argmax(error)), error.shape) if error.shape else ()
+        worst = float(error[place]) if error.size else 0.0
+        found.append(Residual(condition.name, worst, tuple(int(n) for n in place)))
+    return tuple(found)
+
+
+def _has_vector(body: Poly) -> bool:
+    return any(isinstance(f, Vec) for f in body.factors())
+
+
+def _error(condition: KktCondition, values: Values, lengths: Mapping[str, int]) -> Array:
+    body = evaluate(condition.body, values, lengths)
+    if condition.loss is not None and isinstance(condition.loss.function, Plq) and condition.weight is not None:
+        return _subgradient_error(condition, condition.loss.function, -body, values, lengths)
+    if condition.relation == "<=":
+        return np.maximum(body, 0.0)
+    if condition.relation == ">=":
+        return np.minimum(body, 0.0)
+    return body
+
+
+def _subgradient_error(
+    condition: KktCondition, function: Plq, wanted: Array, values: Values, lengths: Mapping[str, int]
+) -> Array:
+    """The distance of `wanted` from the slopes of weight * loss at the residual."""
+    assert condition.loss is not None and condition.weight is not None
+    weight = evaluate(condition.weight, values, lengths)
+    r = values.arrays[condition.loss.residual]
+    low, high = np.full(r.shape, np.inf), np.full(r.shape, -np.inf)
+    near = 1e-9 * np.maximum(1.0, np.abs(r))
+    for n, piece in enumerate(function.pieces):
+        left, right = (
+            np.full(r.shape, default) if end is None else evaluate(end, values, lengths)
+            for end, default in zip(function.ends(n), (-np.inf, np.inf), strict=True)
+        )
+        inside = (r >= left - near) & (r <= right + near)
+        slope = evaluate(piece.curvature, values, lengths) * r + evaluate(piece.slope, values, lengths)
+        low, high = np.where(inside, np.minimum(low, slope), low), np.where(inside, np.maximum(high, slope), high)
+    return np.asarray(np.maximum(weight * low - wanted, 0.0) + np.maximum(wanted - weight * high, 0.0))
+
+
+def worst(found: tuple[Residual, ...], names: set[str]) -> float:
+    return max((r.value for r in found if r.condition in names), default=0.0)

@@ -1,0 +1,190 @@
+"""The primal with its Hilbert unknowns fixed: a small convex program in the scalars and their slacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
+from kdsl.algebra.plq import Plq
+from kdsl.algebra.poly import Factors, Poly, derivative
+from kdsl.algebra.primal import LossTerm, Unknown
+from kdsl.algebra.terms import Sym
+from kdsl.solving.normal_form import Floats
+from kdsl.solving.sparse_forms import Column, Places, linear_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Where the members of one family of scalars stand; -1 outside its support."""
+
+    unknown: Unknown
+    shape: tuple[int, ...]
+    positions: NDArray[np.int64]
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        return self.positions[self.positions >= 0]
+
+    def read(self, z: Floats) -> Array:
+        inside = self.positions >= 0
+        result = np.zeros(self.shape)
+        result[inside] = z[self.positions[inside]]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class LossColumns:
+    """weight * function(z[column]) for each member: pieces (left, right, curvature, slope, value) by member."""
+
+    columns: NDArray[np.int64]
+    pieces: tuple[tuple[Floats, Floats, Floats, Floats, Floats], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarProblem:
+    """minimise q'z + 1/2 sum p z^2 + losses(z) + constant subject to A z + a <= 0 (= 0 where `equality`)."""
+
+    families: Mapping[str, Columns]
+    linear: Floats
+    quadratic: sp.csc_array
+    constant: float
+    losses: tuple[LossColumns, ...]
+    matrix: sp.csr_array
+    offset: Floats
+    equality: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        return len(self.linear)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether no square couples two scalars."""
+        coupled = sp.coo_array(self.quadratic)
+        return bool(np.all(coupled.row == coupled.col))
+
+    def value(self, z: Floats) -> float:
+        total = self.constant + float(self.linear @ z + 0.5 * z @ (self.quadratic @ z))
+        for loss in self.losses:
+            r = z[loss.columns]
+            cost = np.full(len(r), np.inf)
+            for left, right, q, c, d in loss.pieces:
+                inside = (r >= left) & (r <= right)
+                cost[inside] = (0.5 * q * r**2 + c * r + d)[inside]
+            total += float(cost.sum())
+        return total
+
+    def slack(self, z: Floats) -> Floats:
+        """A z + a, which is to be <= 0 or = 0."""
+        return np.asarray(self.matrix @ z + self.offset)
+
+
+def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
+    """What is left of the primal when `values` knows the inner products with its Hilbert unknowns."""
+    primal = derivation.primal
+    families: dict[str, Columns] = {}
+    start = 0
+    for unknown in primal.unknowns:
+        if unknown.space is not None:
+            continue
+        shape = tuple(values.size(z) for z in unknown.sets)
+        inside = np.ones(shape, dtype=bool)
+        if unknown.support:
+            inside = support_mask(unknown.support, unknown.indices, unknown.sets, values)
+        positions = np.full(shape, -1, dtype=np.int64)
+        positions[inside] = np.arange(start, start + int(inside.sum()))
+        start += int(inside.sum())
+        families[unknown.name] = Columns(unknown, shape, positions)
+
+    def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
+        positions = families[symbol.name].positions
+        return np.asarray(positions[places] if places else positions.reshape(-1)[0])
+
+    plain, _ = primal.objective.split(lambda m: not any(isinstance(f, Sym) and f.role == "loss" for f, _ in m.factors))
+    constant_part, moving = plain.split(lambda m: _degree(m.factors) == 0)
+    first, _ = moving.split(lambda m: _degree(m.factors) == 1)
+    linear, _ = linear_matrix(first, {}, start, column_of, values, roles=("var",))
+    return ScalarProblem(
+        families,
+        linear.toarray().reshape(-1),
+        _hessian(moving, families, column_of, start, values),
+        float(evaluate(constant_part, values)),
+        tuple(_loss(derivation, term, families, values) for term in primal.losses),
+        *_conditions(derivation, start, column_of, values),
+    )
+
+
+def _degree(factors: Factors) -> int:
+    return sum(p for f, p in factors if isinstance(f, Sym) and f.role == "var")
+
+
+def _hessian(
+    moving: Poly, families: Mapping[str, Columns], column_of: Column, size: int, values: Values
+) -> sp.csc_array:
+    quadratic, _ = moving.split(lambda m: _degree(m.factors) == 2)
+    blocks: list[sp.csc_array] = []
+    order: list[NDArray[np.int64]] = []
+    for columns in families.values():
+        symbol = columns.unknown.symbol
+        assert isinstance(symbol, Sym)
+        lengths = dict(zip(columns.unknown.indices, columns.shape, strict=True))
+        rows, _ = linear_matrix(derivative(quadratic, symbol), lengths, size, column_of, values, roles=("var",))
+        keep = columns.positions.reshape(-1) >= 0
+        blocks.append(sp.csc_array(sp.csr_array(rows)[np.flatnonzero(keep)]))
+        order.append(columns.members)
+    if not blocks:
+        return sp.csc_array((size, size))
+    stacked = sp.csr_array(sp.vstack(blocks))
+    return sp.csc_array(stacked[np.argsort(np.concatenate(order))])
+
+
+def _loss(derivation: Derivation, term: LossTerm, families: Mapping[str, Columns], values: Values) -> LossColumns:
+    assert isinstance(term.function, Plq)
+    columns = families[term.residual]
+    lengths = dict(zip(term.indices, columns.shape, strict=True))
+    inside = columns.positions >= 0
+    weight = derivative(derivation.primal.objective, Sym(term.label, term.indices, "loss", term.support))
+
+    def members(poly: Poly) -> Floats:
+        return np.ascontiguousarray(evaluate(poly, values, lengths)[inside])
+
+    scale = members(weight)
+    pieces = []
+    for n, piece in enumerate(term.function.pieces):
+        left, right = term.function.ends(n)
+        pieces.append(
+            (
+                np.full_like(scale, -np.inf) if left is None else members(left),
+                np.full_like(scale, np.inf) if right is None else members(right),
+                scale * members(piece.curvature),
+                scale * members(piece.slope),
+                scale * members(piece.value),
+            )
+        )
+    return LossColumns(columns.members, tuple(pieces))
+
+
+def _conditions(
+    derivation: Derivation, size: int, column_of: Column, values: Values
+) -> tuple[sp.csr_array, Floats, NDArray[np.bool_]]:
+    matrices: list[sp.csc_array] = [sp.csc_array((0, size))]
+    offsets: list[Floats] = [np.zeros(0)]
+    equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
+    for condition in derivation.primal.conditions:
+        if not any(role == "var" for role, _ in condition.body.symbols()):
+            continue
+        lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
+        matrix, constant = linear_matrix(condition.body, lengths, size, column_of, values, roles=("var",))
+        keep = np.ones(len(constant), dtype=bool)
+        if condition.support:
+            keep = support_mask(condition.support, condition.indices, condition.sets, values).reshape(-1)
+        matrices.append(sp.csc_array(sp.csr_array(matrix)[np.flatnonzero(keep)]))
+        offsets.append(constant[keep])
+        equality.append(np.full(int(keep.sum()), condition.equality))
+    return sp.csr_array(sp.vstack(matrices)), np.concatenate(offsets), np.concatenate(equality)

@@ -1,0 +1,365 @@
+"""Recovers b, rho, r^2, eps and the slacks: the minimum of the primal over its scalars with the Hilbert part fixed.
+
+One scalar beside slacks: every slack is the largest of its lower lines, so the primal is a convex piecewise
+quadratic F of the scalar; bisection over its sorted break points finds where F' changes sign, and the whole
+interval where F' = 0 when the minimiser is not unique. More scalars: a linear program (HiGHS) or a sparse
+quadratic one (Clarabel).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kdsl.solving.normal_form import Floats
+from kdsl.solving.scalar_problem import ScalarProblem
+
+_FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
+
+
+@dataclass(frozen=True, eq=False)
+class Scalars:
+    """The minimiser z; `interval` is where the one free scalar may lie, if that is more than a point."""
+
+    z: Floats
+    interval: tuple[float, float] | None = None
+    column: int | None = None
+
+
+def minimise_scalars(problem: ScalarProblem) -> Scalars:
+    """A minimiser of the scalar problem, as feasible as floating point allows."""
+    slacks = _slack_columns(problem)
+    few = np.setdiff1d(np.arange(problem.size), slacks)
+    lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
+    if lines is not None and len(few) <= 1:
+        return lines.minimise()
+    z = least_scalars(problem)
+    return Scalars(z if lines is None else lines.at(z[few]))
+
+
+def _slack_columns(problem: ScalarProblem) -> NDArray[np.int64]:
+    """Families such that no row holds two of their members: the largest first."""
+    matrix = sp.csc_array(problem.matrix)
+    chosen: list[NDArray[np.int64]] = []
+    taken = np.zeros(matrix.shape[0], dtype=bool)
+    for family in sorted(problem.families.values(), key=lambda f: -len(f.members)):
+        if len(family.members) < 2 and family.unknown.origin != "residual" and not family.unknown.indices:
+            continue
+        part = matrix[:, family.members]
+        counts = np.diff(sp.csr_array(part).indptr)
+        if counts.max(initial=0) <= 1 and not np.any(taken & (counts > 0)):
+            taken |= counts > 0
+            chosen.append(family.members)
+    return np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """A slack is at the highest of its lines `slopes v + height`, v the other scalars; lines are sorted by owner."""
+
+    problem: ScalarProblem
+    slacks: NDArray[np.int64]
+    few: NDArray[np.int64]
+    owner: NDArray[np.int64]  # position in `slacks`
+    slopes: sp.csr_array
+    height: Floats
+    hard: tuple[float, float]  # the interval that rows without a slack leave to a single scalar
+
+    @property
+    def slope(self) -> Floats:
+        return np.asarray(self.slopes.toarray()[:, 0])
+
+    @staticmethod
+    def of(problem: ScalarProblem, slacks: NDArray[np.int64], few: NDArray[np.int64]) -> _Lines | None:
+        """None where a slack is bounded from above by a line, or pulls its own cost down."""
+        matrix = problem.matrix
+        on_slack = sp.csr_array(sp.csc_array(matrix)[:, slacks])
+        rows_with = np.flatnonzero(np.diff(on_slack.indptr) > 0)
+        owner = on_slack.indices[on_slack.indptr[rows_with]]
+        weight = on_slack.data[on_slack.indptr[rows_with]]
+        exact = problem.equality[rows_with]
+        if np.any((weight > 0) & ~exact) or not _each_is_settled(problem, slacks, owner, exact):
+            return None
+        others = sp.csr_array(sp.csc_array(matrix)[:, few])
+        slopes = sp.csr_array(sp.diags_array(-1.0 / weight) @ others[rows_with])
+        without = np.setdiff1d(np.arange(matrix.shape[0]), rows_with)
+        hard = (-np.inf, np.inf)
+        if len(few) == 1:
+            hard = _interval(others[without].toarray()[:, 0], problem.offset[without], problem.equality[without])
+        order = np.argsort(owner, kind="stable")
+        height = (-problem.offset[rows_with] / weight)[order]
+        return _Lines(problem, slacks, few, owner[order], sp.csr_array(slopes[order]), height, hard)
+
+    def minimise(self) -> Scalars:
+        if not len(self.few):
+            return Scalars(self.at(np.zeros(0)))
+        low, high = self.hard
+        if not len(self.owner):
+            return Scalars(self.at(np.array([self._end(low, high)])))
+        if low > high:  # crossed by rounding: the best point of an empty interval is its middle
+            return Scalars(self.at(np.array([0.5 * (low + high)])))
+        cuts = self._cuts()
+        cuts = np.unique(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
+        left, right = self._flat(cuts)
+        middle = _middle(left, right)
+        wide = right - left > 1e-12 * max(1.0, abs(left), abs(right))
+        return Scalars(self.at(np.array([middle])), (left, right) if wide else None, int(self.few[0]))
+
+    def _end(self, low: float, high: float) -> float:
+        """Without slacks F is a parabola or a line: its zero inside the interval, or the end it falls towards."""
+        column = int(self.few[0])
+        own, first = float(self.problem.quadratic.diagonal()[column]), float(self.problem.linear[column])
+        if low > high:
+            return 0.5 * (low + high)
+        if own > 0:
+            return float(np.clip(-first / own, low, high))
+        return low if first > 0 else high if first < 0 else _middle(low, high)
+
+    def _flat(self, cuts: Floats) -> tuple[float, float]:
+        """The interval of minimisers among the open intervals between consecutive cuts and the cuts themselves."""
+        count = len(cuts) - 1
+        first, last = 0, count  # the first interval where F' is not negative
+        while first < last:
+            n = (first + last) // 2
+            slope, bend, size = self._derivative(_middle(cuts[n], cuts[n + 1]))
+            inside = _zero_inside(cuts[n], cuts[n + 1], slope, bend, size)
+            if inside is not None:
+                return inside, inside
+            if slope < -_FLAT * size:
+                first = n + 1
+            else:
+                last = n
+        left = float(cuts[first])
+        if first == count:
+            return left, left
+        end = first
+        while end < count:
+            slope, bend, size = self._derivative(_middle(cuts[end], cuts[end + 1]))
+            if bend > 0:
+                inside = _zero_inside(cuts[end], cuts[end + 1], slope, bend, size)
+                if inside is not None:
+                    return inside, inside
+            if abs(slope) > _FLAT * size or bend > 0:
+                break
+            end += 1
+        return left, float(cuts[end])
+
+    def _derivative(self, v: float) -> tuple[float, float, float]:
+        """(F', F'', the sum of the sizes of the terms of F') at a point where no two lines meet."""
+        height = self.slope * v + self.height
+        active = self._active(height)
+        z = height[active]
+        rate = self.slope[active]
+        owner = self.owner[active]
+        slope, bend = self._costs(owner, z)
+        own = float(self.problem.quadratic.diagonal()[self.few[0]])
+        first = self.problem.linear[self.few[0]] + own * v
+        terms = slope * rate
+        size = float(np.abs(terms).sum()) + abs(self.problem.linear[self.few[0]]) + abs(own * v)
+        return float(first + terms.sum()), own + float((bend * rate**2).sum()), max(size, 1e-300)
+
+    def _active(self, height: Floats) -> NDArray[np.int64]:
+        """The index of the highest line of each slack."""
+        starts = np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
+        highest = np.maximum.reduceat(height, starts)
+        candidates = np.flatnonzero(height == np.repeat(highest, np.diff(np.r_[starts, len(height)])))
+        _, first = np.unique(self.owner[candidates], return_index=True)
+        return np.asarray(candidates[first], dtype=np.int64)
+
+    def _costs(self, owner: NDArray[np.int64], z: Floats) -> tuple[Floats, Floats]:
+        """(slope, curvature) of the cost of the given slacks at z."""
+        columns = self.slacks[owner]
+        curvature = self.problem.quadratic.diagonal()[columns]
+        slope = self.problem.linear[columns] + curvature * z
+        bend = curvature.copy()
+        position = np.full(self.problem.size, -1)
+        position[columns] = np.arange(len(columns))
+        for loss in self.problem.losses:
+            here = position[loss.columns]
+            at = np.full(len(here), np.nan)
+            at[here >= 0] = z[here[here >= 0]]
+            for left, right, q, c, _ in loss.pieces:
+                inside = (at > left) & (at <= right)
+                slope[here[inside]] += q[inside] * at[inside] + c[inside]
+                bend[here[inside]] += q[inside]
+        return slope, bend
+
+    def _cuts(self) -> Floats:
+        """Where two lines of one slack cross, and where a line meets a break point of its loss."""
+        cuts: list[Floats] = []
+        for shift in range(1, int(np.bincount(self.owner).max(initial=1))):
+            same = self.owner[shift:] == self.owner[:-shift]
+            slope = (self.slope[shift:] - self.slope[:-shift])[same]
+            height = (self.height[:-shift] - self.height[shift:])[same]
+            cuts.append(height[slope != 0] / slope[slope != 0])
+        position = np.full(self.problem.size, -1)
+        position[self.slacks] = np.arange(len(self.slacks))
+        line_of = np.full(len(self.slacks), -1)
+        line_of[self.owner] = np.arange(len(self.owner))
+        for loss in self.problem.losses:
+            lines = line_of[position[loss.columns]]
+            slope, height = self.slope[lines], self.height[lines]
+            for _, right, *_ in loss.pieces[:-1]:
+                cuts.append((right - height)[slope != 0] / slope[slope != 0])
+        return np.concatenate(cuts) if cuts else np.zeros(0)
+
+    def at(self, v: Floats) -> Floats:
+        """z with every slack at its best for the other scalars v."""
+        z = np.zeros(self.problem.size)
+        z[self.few] = v
+        height = self.slopes @ v + self.height
+        active = self._active(height) if len(height) else np.zeros(0, dtype=np.int64)
+        z[self.slacks[self.owner[active]]] = height[active]
+        return z
+
+
+def _each_is_settled(
+    problem: ScalarProblem, slacks: NDArray[np.int64], owner: NDArray[np.int64], exact: NDArray[np.bool_]
+) -> bool:
+    """Whether the best value of every slack is its highest line: it is fixed by an equation, or costs more above."""
+    count = np.bincount(owner, minlength=len(slacks))
+    fixed = np.zeros(len(slacks), dtype=bool)
+    fixed[owner[exact]] = True
+    if np.any(fixed & (count > 1)) or np.any(count == 0):
+        return False
+    losses = np.zeros(problem.size, dtype=bool)
+    for loss in problem.losses:
+        losses[loss.columns] = True
+    priced = (problem.linear[slacks] >= 0) & ~losses[slacks]
+    # a quadratic cost rises only above 0: such a slack needs the line 0 among its own, or no slope of its own
+    curved = problem.quadratic.diagonal()[slacks] > 0
+    has_zero = np.zeros(len(slacks), dtype=bool)
+    bottom = sp.csc_array(problem.matrix)[:, slacks]
+    single = np.flatnonzero((np.diff(problem.matrix.indptr) == 1) & (problem.offset == 0) & ~problem.equality)
+    rows = sp.csr_array(bottom)[single]
+    has_zero[rows.indices] = True
+    return bool(np.all(fixed | (priced & (~curved | has_zero))))
+
+
+def _interval(slope: Floats, offset: Floats, equality: NDArray[np.bool_]) -> tuple[float, float]:
+    """Where slope v + offset <= 0 (= 0) for all rows that move with v."""
+    moving = slope != 0
+    bound = -offset[moving] / slope[moving]
+    rising, exact = slope[moving] > 0, equality[moving]
+    high = float(np.min(bound[rising | exact], initial=np.inf))
+    low = float(np.max(bound[~rising | exact], initial=-np.inf))
+    return low, high
+
+
+def _middle(left: float, right: float) -> float:
+    if np.isinf(left) and np.isinf(right):
+        return 0.0
+    if np.isinf(left):
+        return right - max(1.0, abs(right))
+    if np.isinf(right):
+        return left + max(1.0, abs(left))
+    return 0.5 * (left + right)
+
+
+def _zero_inside(left: float, right: float, slope: float, bend: float, size: float) -> float | None:
+    """The zero of a linear F' inside an interval, F' being `slope` in its middle."""
+    if bend <= 0:
+        return None
+    zero = _middle(left, right) - slope / bend
+    return zero if left <= zero <= right else None
+
+
+# ------------------------------------------------------------- several scalars
+
+
+def least_scalars(problem: ScalarProblem) -> Floats:
+    """The minimiser by a general solver: HiGHS for a linear program, Clarabel for a quadratic one."""
+    if not problem.losses and problem.quadratic.nnz == 0:
+        vertex = _linear_program(problem)
+        if vertex is not None:
+            return vertex
+    return _quadratic_program(problem)
+
+
+def _linear_program(problem: ScalarProblem) -> Floats | None:
+    from scipy.optimize import linprog
+
+    equal = problem.equality
+    answer = linprog(
+        problem.linear,
+        A_ub=problem.matrix[np.flatnonzero(~equal)],
+        b_ub=-problem.offset[~equal],
+        A_eq=problem.matrix[np.flatnonzero(equal)] if equal.any() else None,
+        b_eq=-problem.offset[equal] if equal.any() else None,
+        bounds=(None, None),
+        method="highs",
+    )
+    return None if answer.x is None else np.asarray(answer.x, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Segments:
+    """z[columns] = anchor + sum sign * s, 0 <= s <= length, s costing slope s + 1/2 curvature s^2."""
+
+    columns: NDArray[np.int64]
+    sign: float
+    length: Floats
+    slope: Floats
+    curvature: Floats
+
+
+def _quadratic_program(problem: ScalarProblem) -> Floats:
+    import clarabel
+
+    n = problem.size
+    linear, quadratic = problem.linear.copy(), [problem.quadratic]
+    segments: list[_Segments] = []
+    ties: list[tuple[NDArray[np.int64], Floats]] = []
+    for loss in problem.losses:
+        if len(loss.pieces) == 1:
+            _, _, q, c, _ = loss.pieces[0]
+            linear[loss.columns] += c
+            diagonal = np.zeros(n)
+            diagonal[loss.columns] = q
+            quadratic[0] = sp.csc_array(quadratic[0] + sp.diags_array(diagonal))
+            continue
+        anchor = loss.pieces[0][1]
+        ties.append((loss.columns, anchor))
+        for number, (left, right, q, c, _) in enumerate(loss.pieces):
+            sign, begin = (-1.0, right) if number == 0 else (1.0, left)
+            segments.append(_Segments(loss.columns, sign, right - left, sign * (q * begin + c), q))
+    extra = sum(len(segment.length) for segment in segments)
+    starts = n + np.cumsum([0, *(len(segment.length) for segment in segments)])
+    tie_rows, tie_right = _ties(ties, segments, starts, n + extra)
+    equal = problem.equality
+    own = sp.csr_array(sp.hstack([problem.matrix, sp.csr_array((problem.matrix.shape[0], extra))]))
+    identity = sp.csr_array(sp.eye_array(n + extra, format="csr")[n:])
+    length = np.concatenate([segment.length for segment in segments]) if segments else np.zeros(0)
+    finite = np.isfinite(length)
+    equalities = sp.csr_array(sp.vstack([own[np.flatnonzero(equal)], tie_rows]))
+    inequalities = sp.vstack([own[np.flatnonzero(~equal)], -identity, identity[np.flatnonzero(finite)]])
+    hessian = sp.block_diag([quadratic[0], *(sp.diags_array(segment.curvature) for segment in segments)], format="csc")
+    costs = np.concatenate([linear, *(segment.slope for segment in segments)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    cones = [clarabel.ZeroConeT(equalities.shape[0]), clarabel.NonnegativeConeT(inequalities.shape[0])]
+    constraint = sp.csc_matrix(sp.vstack([equalities, inequalities]))
+    heights = (-problem.offset[equal], tie_right, -problem.offset[~equal], np.zeros(extra), length[finite])
+    upper, right = sp.csc_matrix(sp.triu(hessian)), np.concatenate(heights)
+    solver = clarabel.DefaultSolver(upper, costs, constraint, right, cones, settings)
+    return np.asarray(solver.solve().x, dtype=np.float64)[:n]
+
+
+def _ties(
+    ties: list[tuple[NDArray[np.int64], Floats]], segments: list[_Segments], starts: Floats, total: int
+) -> tuple[sp.csr_array, Floats]:
+    """z[column] - sum sign * s = anchor for every member of every loss with segments."""
+    rows: list[sp.csr_array] = [sp.csr_array((0, total))]
+    for columns, _ in ties:
+        count = len(columns)
+        row = sp.csr_array((np.ones(count), (np.arange(count), columns)), (count, total))
+        for segment, start in zip(segments, starts, strict=False):
+            if segment.columns is columns:
+                at = np.arange(int(start), int(start) + count)
+                row = row - segment.sign * sp.csr_array((np.ones(count), (np.arange(count), at)), (count, total))
+        rows.append(sp.csr_array(row))
+    return sp.csr_array(sp.vstack(rows)), np.concatenate([np.zeros(0), *(anchor for _, anchor in ties)])

@@ -1,0 +1,107 @@
+"""The primal unknowns of a solved problem: Hilbert vectors as expansions, with the numbers that conditions need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.terms import Vec
+from kdsl.solving.lowering import Lowered
+from kdsl.solving.normal_form import Floats
+from kdsl.solving.spaces import Space
+
+
+@dataclass(frozen=True, eq=False)
+class HilbertUnknown:
+    """One family of Hilbert vectors: coefficients[member, point] and their values <w_member, phi(point)>."""
+
+    name: str
+    space: str
+    shape: tuple[int, ...]
+    coefficients: Floats
+    values: Floats
+
+    def scaled(self, factor: float) -> HilbertUnknown:
+        return replace(self, coefficients=self.coefficients * factor, values=self.values * factor)
+
+    def squared_norms(self) -> Array:
+        norms = np.maximum((self.coefficients * self.values).sum(axis=1), 0.0)
+        return np.asarray(norms.reshape(self.shape))
+
+
+def hilbert_unknowns(
+    derivation: Derivation, lowered: Lowered, theta: Floats, spaces: Mapping[str, Space], norm: float | None
+) -> dict[str, HilbertUnknown]:
+    """w = factor (S theta + s) for every block, divided by the norm multiplier where that was folded away."""
+    gathered: dict[str, list[tuple[tuple[int, ...], Floats]]] = {}
+    divide = 1.0 if norm is None else (1.0 / norm if norm > 0 else 0.0)
+    for block, origin in zip(lowered.problem.blocks, lowered.origins, strict=True):
+        if origin.space:
+            expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
+            gathered.setdefault(origin.unknown, []).append((origin.places, expansion * origin.factor * divide))
+    result = {}
+    for unknown in derivation.primal.unknowns:
+        if unknown.space is None or unknown.space not in spaces:
+            continue
+        space = spaces[unknown.space]
+        members = gathered.get(unknown.name, [((), np.zeros(space.size))])
+        shape = tuple(np.max([places for places, _ in members], axis=0) + 1) if members[0][0] else ()
+        coefficients = np.stack([values for _, values in sorted(members, key=lambda item: item[0])])
+        values = np.stack([space.oracle.matvec(row) for row in coefficients])
+        result[unknown.name] = HilbertUnknown(unknown.name, unknown.space, shape, coefficients, values)
+    return result
+
+
+def with_unknowns(values: Values, unknowns: Mapping[str, HilbertUnknown], spaces: Mapping[str, Space]) -> Values:
+    """Values that know the inner products with Hilbert unknowns too."""
+
+    def table(first: Vec, second: Vec) -> Array:
+        if first.feature and second.feature:
+            return values.gram(first, second)
+        if not first.feature and not second.feature:
+            a, b = unknowns[first.name], unknowns[second.name]
+            return np.asarray((a.coefficients @ b.values.T).reshape(*a.shape, *b.shape))
+        unknown, point = (second, first) if first.feature else (first, second)
+        family, space = unknowns[unknown.name], spaces[unknown.space]
+        part = space.split(family.values, point.name)
+        return np.asarray(part.reshape(*family.shape, *space.shapes[point.name]))
+
+    def diagonal(vec: Vec) -> Array:
+        return values.diagonal(vec) if vec.feature else unknowns[vec.name].squared_norms()
+
+    return replace(values, gram=table, diagonal=diagonal)
+
+
+def exact_multipliers(
+    derivation: Derivation,
+    lowered: Lowered,
+    theta: Floats,
+    values: Values,
+    pairs: bool,
+    outer: tuple[str, float] | None,
+) -> dict[str, Array]:
+    """All multipliers of the Lagrangian, by label: pairs taken apart, folded and eliminated ones computed."""
+    known = lowered.multipliers(theta)
+    if pairs:
+        for pair in derivation.folding.pairs:
+            if pair.label in known:
+                beta = known.pop(pair.label)
+                known[pair.plus], known[pair.minus] = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
+    if outer is not None:
+        known[outer[0]] = np.asarray(outer[1])
+    for norm in derivation.folding.norms:
+        if norm.label not in known:
+            at = values.with_multipliers(known)
+            price = float(evaluate(norm.denominator, at))
+            known[norm.label] = np.asarray(np.sqrt(max(float(evaluate(norm.numerator, at)), 0.0) / price))
+    at = values.with_multipliers(known)
+    for gone in derivation.eliminated:
+        family = derivation.lagrangian.multiplier(gone.label)
+        lengths = {name: values.size(z) for name, z in zip(family.indices, family.sets, strict=True)}
+        value = evaluate(gone.value, at, lengths)
+        known[gone.label] = np.maximum(value, 0.0) if gone.positive_part else value
+    return known
