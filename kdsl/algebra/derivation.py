@@ -19,6 +19,7 @@ from kdsl.algebra.linear_unknowns import (
 )
 from kdsl.algebra.loss_conjugates import eliminate_losses
 from kdsl.algebra.merge_pairs import merge_pairs
+from kdsl.algebra.poly import ExpansionTooLarge
 from kdsl.algebra.primal import Primal
 from kdsl.algebra.square_unknowns import eliminate_square_unknowns, maximise_sign_multipliers
 from kdsl.algebra.state import State, fail, mentions_unknown, start
@@ -48,7 +49,16 @@ class Derivation(NamedTuple):
 
 def derive(model: Model) -> Derivation:
     """The Lagrangian, the KKT system and the dual of a checked model; KdslError where there is none."""
-    return derive_primal(model, formulate(model))
+    try:
+        return derive_primal(model, formulate(model))
+    except ExpansionTooLarge:
+        raise fail(
+            "K408",
+            "the dual is too large when it is written out",
+            "every product of sums is written out, so that it can be differentiated and compared",
+            "replace the large factor by a parameter, and give its value when the problem is solved",
+            model.objective.span,
+        ) from None
 
 
 def derive_primal(model: Model, primal: Primal) -> Derivation:

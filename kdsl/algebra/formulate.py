@@ -91,10 +91,10 @@ def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint, read: Call
         problems.append(
             Diagnostic(
                 "K408",
-                "expanding this gives more than 100,000 terms",
+                "this is too large when it is written out",
                 (Label(node.span),),
-                "every product of sums is multiplied out to compare and to differentiate",
-                "give the large factor a name of its own, or lower the power",
+                "every product of sums is written out, so that it can be differentiated and compared",
+                "replace the large factor by a parameter, and give its value when the problem is solved",
             )
         )
     except plq.UnknownOrder:

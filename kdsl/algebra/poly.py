@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
+from math import factorial, prod
 from typing import NamedTuple
 
 from kdsl.algebra.terms import (
@@ -33,10 +34,11 @@ from kdsl.algebra.terms import (
 Factors = tuple[tuple[Factor, int], ...]
 
 MONOMIAL_LIMIT = 100_000
+ORDER_LIMIT = 2_520  # of the orders of bound indices that look alike which are tried for one monomial
 
 
 class ExpansionTooLarge(Exception):
-    """An expansion went past MONOMIAL_LIMIT monomials."""
+    """An expansion went past MONOMIAL_LIMIT monomials, or past ORDER_LIMIT orders of one of them."""
 
 
 class Monomial(NamedTuple):
@@ -83,7 +85,7 @@ class Poly:
         return self + -other
 
     def __mul__(self, other: Poly) -> Poly:
-        if len(self.terms) * len(other.terms) > 20 * MONOMIAL_LIMIT:
+        if len(self.terms) * len(other.terms) > MONOMIAL_LIMIT:
             raise ExpansionTooLarge
         return collect(
             (m.binders + n.binders, m.factors + _shifted(n.factors, len(m.binders)), c * d)
@@ -366,9 +368,11 @@ def _ordered(binders: tuple[str, ...], used: list[int], powers: dict[Factor, int
     groups: dict[tuple[object, ...], list[int]] = {}
     for n in used:
         groups.setdefault(_signature(n, binders, powers), []).append(n)
-    ordered = [groups[signature] for signature in sorted(groups)]
+    ordered = [_classes(groups[signature], powers) for signature in sorted(groups)]
+    if prod(_count(classes) for classes in ordered) > ORDER_LIMIT:
+        raise ExpansionTooLarge
     best: tuple[tuple[object, ...], Monomial] | None = None
-    for choice in product(*(permutations(group) for group in ordered)):
+    for choice in product(*(list(_arrangements(classes)) for classes in ordered)):
         sequence = [n for group in choice for n in group]
         place = {n: k for k, n in enumerate(sequence)}
 
@@ -381,6 +385,40 @@ def _ordered(binders: tuple[str, ...], used: list[int], powers: dict[Factor, int
             best = (key, Monomial(tuple(binders[n] for n in sequence), tuple(items)))
     assert best is not None
     return best[1]
+
+
+def _classes(group: list[int], powers: dict[Factor, int]) -> list[list[int]]:
+    """The group in classes of indices that may change places without changing the monomial."""
+    if len(group) < 3:
+        return [[n] for n in group]
+    classes: list[list[int]] = []
+    for n in group:
+        home = next((c for c in classes if _interchangeable(c[0], n, powers)), None)
+        if home is None:
+            classes.append([n])
+        else:
+            home.append(n)
+    return classes
+
+
+def _interchangeable(a: int, b: int, powers: dict[Factor, int]) -> bool:
+    swap: dict[Index, Index] = {a: b, b: a}
+    return all(powers.get(reindex(f, lambda t: swap.get(t, t))) == p for f, p in powers.items())
+
+
+def _count(classes: list[list[int]]) -> int:
+    """How many arrangements there are."""
+    return factorial(sum(map(len, classes))) // prod(factorial(len(c)) for c in classes)
+
+
+def _arrangements(classes: list[list[int]]) -> Iterator[tuple[int, ...]]:
+    """Every order of all members in which those of one class keep theirs."""
+    if not any(classes):
+        yield ()
+    for n, members in enumerate(classes):
+        if members:
+            for rest in _arrangements([*classes[:n], members[1:], *classes[n + 1 :]]):
+                yield (members[0], *rest)
 
 
 def _signature(n: int, binders: tuple[str, ...], powers: dict[Factor, int]) -> tuple[object, ...]:
