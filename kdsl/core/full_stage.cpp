@@ -2,41 +2,72 @@
 #include <numeric>
 
 #include "stages.hpp"
+#include "stored_hessian.hpp"
 
 namespace kdsl {
 
 namespace {
 
+// Up to this size one pass over a row of Q is quicker than working sets taken from it.
+constexpr std::int64_t kAtOnce = 1200;
+
 class FullStage final : public Stage {
 public:
-    FullStage(const Problem& problem, const Micro& micro, Pool& pool, Control& control, Exchange* exchange)
-        : problem_(problem), micro_(micro), pool_(pool), control_(control), exchange_(exchange), all_(problem.size()) {
+    FullStage(const Problem& problem, const Options& options, const Micro& micro, Pool& pool, Control& control,
+              Exchange* exchange)
+        : problem_(problem),
+          options_(options),
+          micro_(micro),
+          pool_(pool),
+          control_(control),
+          exchange_(exchange),
+          all_(problem.size()) {
         std::iota(all_.begin(), all_.end(), 0);
     }
 
     StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) override {
         switch (precision) {
-            case Precision::single: return with(single_, single_f_, t, f, eps);
-            case Precision::mixed: return with(single_, mixed_, t, f, eps);
-            case Precision::both_double: return with(double_, double_f_, t, f, eps);
+            case Precision::single: return with(single_, single_f_, t, f, eps, precision);
+            case Precision::mixed: return with(single_, mixed_, t, f, eps, precision);
+            case Precision::both_double: return with(double_, double_f_, t, f, eps, precision);
         }
         return {};
     }
 
 private:
-    template <class K, class Solver>
-    StageResult with(Aligned<K>& gram, std::unique_ptr<Solver>& solver, std::vector<double>& t,
-                     std::vector<double>& f, double eps) {
+    // The Gram matrix in one precision, and working sets taken from it.
+    template <class K>
+    struct Stored {
+        Aligned<K> gram;
+        std::unique_ptr<StoredHessian<K>> hessian;
+        std::unique_ptr<Problem> problem;
+        std::unique_ptr<Stage> stage;
+    };
+
+    template <class T, class K>
+    StageResult with(Stored<K>& stored, std::unique_ptr<Dense<T, K>>& solver, std::vector<double>& t,
+                     std::vector<double>& f, double eps, Precision precision) {
         StageResult out;
         const std::int64_t n = problem_.size(), stride = (n + 31) / 32 * 32;
-        if (!gram) {
-            gram = aligned<K>(std::size_t(n) * stride);
-            problem_.hessian.block(all_, gram.get(), stride, pool_);
+        if (!stored.gram) {
+            stored.gram = aligned<K>(std::size_t(n) * stride);
+            problem_.hessian.block(all_, stored.gram.get(), stride, pool_);
             out.entries = double(n) * double(n);
         }
+        if (n > kAtOnce) {
+            if (!stored.stage) {
+                stored.hessian = std::make_unique<StoredHessian<K>>(stored.gram.get(), n, stride, micro_);
+                stored.problem = std::make_unique<Problem>(
+                    Problem{problem_.h, problem_.classes, *stored.hessian, problem_.constant});
+                stored.stage = working_set_stage(*stored.problem, options_, micro_, pool_, control_, exchange_);
+            }
+            StageResult result = stored.stage->run(t, f, eps, precision);
+            result.entries = out.entries;
+            return result;
+        }
         if (!solver)
-            solver = std::make_unique<Solver>(problem_.h, problem_.classes, all_, gram.get(), stride, micro_,
-                                              exchange_);
+            solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, stored.gram.get(), stride,
+                                                   micro_, exchange_);
         const std::int64_t before = control_.iterations;
         DenseResult result = solver->run(t, f, eps, std::numeric_limits<std::int64_t>::max(), control_);
         solver->gradient(f);
@@ -47,13 +78,14 @@ private:
     }
 
     const Problem& problem_;
+    const Options& options_;
     const Micro& micro_;
     Pool& pool_;
     Control& control_;
     Exchange* exchange_;
     Indices all_;
-    Aligned<float> single_;
-    Aligned<double> double_;
+    Stored<float> single_;
+    Stored<double> double_;
     std::unique_ptr<Dense<float, float>> single_f_;
     std::unique_ptr<Dense<double, float>> mixed_;
     std::unique_ptr<Dense<double, double>> double_f_;
@@ -61,9 +93,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Stage> full_stage(const Problem& problem, const Micro& micro, Pool& pool, Control& control,
-                                  Exchange* exchange) {
-    return std::make_unique<FullStage>(problem, micro, pool, control, exchange);
+std::unique_ptr<Stage> full_stage(const Problem& problem, const Options& options, const Micro& micro, Pool& pool,
+                                  Control& control, Exchange* exchange) {
+    return std::make_unique<FullStage>(problem, options, micro, pool, control, exchange);
 }
 
 }  // namespace kdsl

@@ -17,6 +17,8 @@ public:
     virtual std::int64_t size() const = 0;
     // Whether blocks in single precision cost less than blocks in double.
     virtual bool has_single() const = 0;
+    // About how many nanoseconds one entry of a block costs.
+    virtual double entry_cost() const = 0;
 
     // out[i * stride + j] = Q[set[i], set[j]].
     virtual void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) = 0;

@@ -59,13 +59,21 @@ struct Micro {
     Passes<double, double> passes_dd;
     Panels<float> panels_f;
     Panels<double> panels_d;
-    // to -= sum of by[p] from[p] over four rows of n numbers.
-    void (*subtract)(double* to, const double* const* from, const double* by, std::int64_t n);
+    // to += sum of by[p] from[p] over four rows of n numbers.
+    void (*combine_f)(double* to, const float* const* from, const double* by, std::int64_t n);
+    void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);
 
     template <class T, class K>
     const Passes<T, K>& passes() const;
     template <class T>
     const Panels<T>& panels() const;
+    template <class K>
+    auto combine() const {
+        if constexpr (sizeof(K) == sizeof(float))
+            return combine_f;
+        else
+            return combine_d;
+    }
 };
 
 template <> inline const Passes<float, float>& Micro::passes() const { return passes_ff; }

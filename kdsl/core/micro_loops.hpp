@@ -188,14 +188,17 @@ Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T 
     return place;
 }
 
-void subtract(double* to, const double* const* from, const double* by, Int n) {
+template <class K>
+void combine(double* to, const K* const* from, const double* by, Int n) {
     constexpr Int L = kLanes<double>;
+    const K *p0 = from[0], *p1 = from[1], *p2 = from[2], *p3 = from[3];
+    const auto b0 = splat(by[0]), b1 = splat(by[1]), b2 = splat(by[2]), b3 = splat(by[3]);
     Int j = 0;
     for (; j + L <= n; j += L)
-        store<double>(to + j, load<double>(to + j) - load<double>(from[0] + j) * by[0] - load<double>(from[1] + j) * by[1] -
-                                  load<double>(from[2] + j) * by[2] - load<double>(from[3] + j) * by[3]);
+        store<double>(to + j, load<double>(to + j) + b0 * load_as(p0 + j, 0.0) + b1 * load_as(p1 + j, 0.0) +
+                                  b2 * load_as(p2 + j, 0.0) + b3 * load_as(p3 + j, 0.0));
     for (; j < n; ++j)
-        to[j] = to[j] - from[0][j] * by[0] - from[1][j] * by[1] - from[2][j] * by[2] - from[3][j] * by[3];
+        to[j] = to[j] + by[0] * double(p0[j]) + by[1] * double(p1[j]) + by[2] * double(p2[j]) + by[3] * double(p3[j]);
 }
 
 // ------------------------------------------------------------------------------------- kernel functions
@@ -392,7 +395,8 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     {update<double, double>, second_order<double, double>},
     {block<float>, accumulate<float>, sparse<float>},
     {block<double>, accumulate<double>, sparse<double>},
-    subtract,
+    combine<float>,
+    combine<double>,
 };
 
 }  // namespace kdsl

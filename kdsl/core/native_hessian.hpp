@@ -11,10 +11,11 @@ public:
     // `point` is -1 for a coordinate without an atom, whose row of Q is 0.
     NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<std::int64_t> point,
                   std::vector<double> scale, const Micro& micro)
-        : blocks_(kernel, points, points, micro), point_(std::move(point)), scale_(std::move(scale)) {}
+        : features_(points.features), blocks_(kernel, points, points, micro), point_(std::move(point)), scale_(std::move(scale)) {}
 
     std::int64_t size() const override { return std::int64_t(point_.size()); }
     bool has_single() const override { return true; }
+    double entry_cost() const override { return 0.15 + 0.01 * double(features_); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
@@ -25,6 +26,7 @@ private:
     void scaled_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
     Indices points_of(const Indices& set) const;
 
+    std::int64_t features_;
     KernelBlocks blocks_;
     std::vector<std::int64_t> point_;
     std::vector<double> scale_;

@@ -34,9 +34,9 @@ void factorise(double* a, Int n, double largest, const Micro& micro) {
             double by[4];
             for (Int p = 0; p < 4; ++p) {
                 from[p] = a + (k + p) * n + i;
-                by[p] = *from[p];
+                by[p] = -*from[p];
             }
-            micro.subtract(a + i * n + i, from, by, n - i);
+            micro.combine_d(a + i * n + i, from, by, n - i);
         }
     }
 }

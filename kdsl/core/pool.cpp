@@ -22,8 +22,9 @@ void Pool::serve(int worker) {
         round_.wait(seen);
         seen = round_.load();
         if (ending_.load()) return;
-        drain(worker);
-        if (busy_.fetch_sub(1) == 1) busy_.notify_one();
+        inside_.fetch_add(1);
+        if (open_.load()) drain(worker);
+        if (inside_.fetch_sub(1) == 1) inside_.notify_one();
     }
 }
 
@@ -46,13 +47,15 @@ void Pool::run(std::int64_t count, const std::function<void(std::int64_t, int)>&
     error_ = nullptr;
     const bool shared = count > 1 && !workers_.empty();
     if (shared) {
-        busy_.store(int(workers_.size()));
+        open_.store(true);
         round_.fetch_add(1);
         round_.notify_all();
     }
     drain(0);
-    if (shared)
-        for (int left; (left = busy_.load()) > 0;) busy_.wait(left);
+    if (shared) {
+        open_.store(false);
+        for (int left; (left = inside_.load()) > 0;) inside_.wait(left);
+    }
     if (error_) std::rethrow_exception(error_);
 }
 

@@ -1,7 +1,8 @@
 // A pool of std::thread that lives as long as one solve.
 //
 // Nothing is shared between solves: two at once are safe, and a forked child has nothing to rebuild.
-// Tasks are handed out dynamically, so a task's result must not depend on which worker runs it.
+// Tasks are handed out dynamically, so a task's result must not depend on which worker runs it. A round ends when its
+// tasks are done: a worker that the system has not yet woken is not waited for.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,8 @@ private:
     std::int64_t count_ = 0;
     std::atomic<std::int64_t> next_{0};
     std::atomic<std::uint32_t> round_{0};
-    std::atomic<int> busy_{0};
+    std::atomic<int> inside_{0};
+    std::atomic<bool> open_{false};
     std::atomic<bool> failed_{false};
     std::atomic<bool> ending_{false};
     std::exception_ptr error_;

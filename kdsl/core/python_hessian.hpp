@@ -18,6 +18,7 @@ public:
 
     std::int64_t size() const override { return size_; }
     bool has_single() const override { return false; }
+    double entry_cost() const override { return 100; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,

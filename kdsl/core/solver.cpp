@@ -14,7 +14,9 @@ namespace {
 // Below this size a Gram matrix in double precision costs nothing worth saving.
 constexpr std::int64_t kSmall = 500;
 // Up to this size the whole Gram matrix is stored where memory allows.
-constexpr std::int64_t kFull = 2500;
+constexpr std::int64_t kFull = 1200;
+// An entry of Q that takes more nanoseconds than this is stored where memory allows, else computed when needed.
+constexpr double kDear = 1.0;
 // A gap above this times the size of the gradient can be reached with a gradient in single precision.
 constexpr double kSingle = 1e-5;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
@@ -53,7 +55,7 @@ private:
         const Micro& micro = choose_micro();
         const bool full = holds_all();
         const std::unique_ptr<Stage> stage =
-            full ? full_stage(problem_, micro, pool_, control_, exchange_.get())
+            full ? full_stage(problem_, options_, micro, pool_, control_, exchange_.get())
                  : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
         out_.strategy = full ? "full" : "working_set";
         refresh(kInfinity);
@@ -138,7 +140,8 @@ private:
     bool holds_all() const {
         if (options_.strategy != Strategy::automatic) return options_.strategy == Strategy::full;
         const double n = double(problem_.size());
-        return n <= double(kFull) && 12 * n * n <= options_.memory;
+        const bool dear = problem_.hessian.entry_cost() > kDear;
+        return (n <= double(kFull) || dear) && 12 * n * n <= options_.memory;
     }
 
     // A little less than what is asked for, to leave room for drift, where one stage can get there.

@@ -27,8 +27,8 @@ public:
 };
 
 // The Gram matrix of all coordinates is stored.
-std::unique_ptr<Stage> full_stage(const Problem& problem, const Micro& micro, Pool& pool, Control& control,
-                                  Exchange* exchange);
+std::unique_ptr<Stage> full_stage(const Problem& problem, const Options& options, const Micro& micro, Pool& pool,
+                                  Control& control, Exchange* exchange);
 
 // The blocks of Q of one working set after another are computed and forgotten.
 std::unique_ptr<Stage> working_set_stage(const Problem& problem, const Options& options, const Micro& micro,

@@ -20,6 +20,7 @@ constexpr double kInner = 0.1;         // of the gap is where the inner solver s
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr std::int64_t kFewClasses = 64;
+constexpr std::int64_t kMany = 6000;   // coordinates, from which working sets are larger
 
 class WorkingSetStage final : public Stage {
 public:
@@ -39,7 +40,7 @@ public:
           age_(n_, 0),
           class_of_(n_) {
         const std::int64_t most = std::int64_t(std::sqrt(options.memory / 16));
-        q_ = options.working_set > 0 ? options.working_set : std::clamp<std::int64_t>(n_ / 8, 512, 2048);
+        q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
         q_ = std::max<std::int64_t>(2, std::min({q_, n_, std::max<std::int64_t>(most, 64)}));
         for (std::int64_t c = 0; c < problem.classes.size(); ++c)
             std::fill(class_of_.begin() + problem.classes.begin[c], class_of_.begin() + problem.classes.begin[c + 1],
@@ -200,6 +201,8 @@ private:
     DenseResult descend(const Indices& set, std::vector<double>& t, const std::vector<double>& f, double eps,
                         StageResult& out) {
         const std::int64_t size = std::int64_t(set.size()), stride = (size + 31) / 32 * 32;
+        before_.resize(set.size());
+        for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
         Aligned<K>& gram = room(K());
         if (size * stride > room_[sizeof(K) == 8]) {
             gram = aligned<K>(std::size_t(size) * stride);
@@ -207,8 +210,6 @@ private:
         }
         problem_.hessian.block(set, gram.get(), stride, pool_);
         out.entries += double(size) * double(size);
-        before_.resize(set.size());
-        for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
         Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, exchange_);
         return dense.run(t, f, eps, kSteps * size + 1000, control_);
     }
