@@ -17,7 +17,7 @@ from kdsl.binding.points import FeatureMap, Points, Scaling, check_finite, fit_s
 from kdsl.binding.precomputed import training_points
 from kdsl.binding.raw import Raw, cite_array, no_scaling, raw_values
 from kdsl.binding.reading import read_table
-from kdsl.binding.rows import drop_rows, dropped_note, find_sizes
+from kdsl.binding.rows import check_product, drop_rows, dropped_note, find_sizes
 from kdsl.binding.sources import (
     FromArray,
     FromColumn,
@@ -175,6 +175,8 @@ def assemble(
     if errors:
         raise join(errors)
     label_sets = collect_labels(model, words, sizes)
+    for raw in raws:
+        check_product(raw, sizes)
     for name, (set_name, coded, _) in words.items():
         arrays[name] = encode(coded, label_sets[set_name])
     for source in sources.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from kdsl.binding.raw import Raw, cite_array
 from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, Source, index_sizes
 from kdsl.binding.table import Array
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.language.model import Model
+from kdsl.language.model import Datum, Model
 
 
 def find_sizes(model: Model, raws: Sequence[Raw]) -> dict[str, int]:
@@ -22,7 +23,7 @@ def find_sizes(model: Model, raws: Sequence[Raw]) -> dict[str, int]:
     givers: dict[str, Raw] = {}
     for raw in raws:
         for axis, index_set in enumerate(raw.datum.sets):
-            if index_set.labelled:
+            if index_set.labelled or is_product(raw.datum):
                 continue
             rows = int(raw.values.shape[axis])
             known = sizes.setdefault(index_set.size, rows)
@@ -30,6 +31,25 @@ def find_sizes(model: Model, raws: Sequence[Raw]) -> dict[str, int]:
             if known != rows:
                 raise different_rows(raw, giver, rows, known, index_set.size)
     return sizes
+
+
+def is_product(datum: Datum) -> bool:
+    """An input with several indices: one point, one row, for each combination of them."""
+    return datum.kind == "input" and len(datum.sets) > 1
+
+
+def check_product(raw: Raw, sizes: Mapping[str, int]) -> None:
+    """The rows of such an input go through its last index first."""
+    names = [s.size for s in raw.datum.sets]
+    expected = math.prod(sizes[name] for name in names)
+    if is_product(raw.datum) and raw.values.shape[0] != expected:
+        raise fault(
+            "K522",
+            f"`{raw.datum.name}` has {count(raw.values.shape[0], 'row')} ({cite_array(raw)}) where "
+            f"{' x '.join(f'{sizes[name]:,}' for name in names)} are expected",
+            f"it has one point for each member of {' x '.join(f'1..{name}' for name in names)}",
+            "give the points of the first member of the first set, then those of the second, and so on",
+        )
 
 
 def different_rows(raw: Raw, giver: Raw, rows: int, known: int, size: str) -> KdslError:
@@ -66,13 +86,15 @@ def drop_rows(
     """The sources without the rows in which any datum of the same index set is missing, and how many went."""
     keep = {size: np.ones(rows, dtype=bool) for size, rows in sizes.items()}
     for raw in raws:
-        if raw.datum.sets and not raw.datum.sets[0].labelled:
+        if raw.datum.sets and not raw.datum.sets[0].labelled and not is_product(raw.datum):
             keep[raw.datum.sets[0].size] &= ~missing_rows(raw.values)
     kept = {name: without_rows(source, keep) for name, source in sources.items()}
     return kept, {size: int(np.sum(~flags)) for size, flags in keep.items()}
 
 
 def without_rows(source: Source, keep: Mapping[str, Array]) -> Source:
+    if is_product(source.datum):
+        return source
     flags = [None if s.labelled else keep.get(s.size) for s in source.datum.sets]
     if isinstance(source, FromColumn | FromFeatures) and flags[0] is not None:
         return source._replace(table=source.table.take(np.flatnonzero(flags[0])))

@@ -244,7 +244,7 @@ def feature_source(
     array = find_array(request.bindings.get(datum.name, datum.name), arrays)
     if array is not None:
         return FromArray(datum, *array, features=True)
-    table = placed.get(datum.sets[0].size)
+    table = placed.get(datum.name) or placed.get(datum.sets[0].size)
     if table is None or not table.order:
         raise unbound(datum, None, arrays, False)
     rivals = [

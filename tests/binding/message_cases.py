@@ -267,6 +267,12 @@ def k522_labels():
     data(spec, {"x": EYE, "y": [1, 2, 3], "delta": np.eye(2)})
 
 
+def k522_product():
+    spec = PAIRS._replace(data=(X, PAIRS.data[3], datum("z", "input", sets=(X.sets[0], PAIRS.data[3].sets[0]))))
+    spec = spec._replace(indices=spec.indices[:2])
+    data(spec, {"x": EYE, "lo": np.eye(2, 3), "z": np.ones((5, 3))})
+
+
 def k523():
     write("age,y\n1,0\n2,1\n")
     bind(PAIRS, {"": "train.csv", "jj": "train.csv"})

@@ -151,6 +151,15 @@ def test_two_spaces_may_have_different_features():
     assert bound.points["x"].dimension == 3 and bound.points["z"].dimension == 5
 
 
+def test_an_input_with_two_indices_has_a_row_for_each_pair(tmp_path):
+    spec = model([X, datum("lo", "input", sets=(M,)), datum("z", "input", sets=(L, M))], [index("i", L), index("j", M)])
+    bound = bind_data(spec, {"x": np.eye(3), "lo": np.eye(2, 3), "z": np.ones((6, 3))}, drop_missing=True)
+    assert bound.sizes == {"l": 3, "m": 2} and bound.points["z"].size == 6
+    (tmp_path / "z.csv").write_text("x1,x2,x3\n" + "1,2,3\n" * 6)
+    tables = {"": {"x": np.eye(3), "lo": np.eye(2, 3)}, "z": tmp_path / "z.csv"}
+    assert bind(spec, tables).points["z"].size == 6
+
+
 def test_features_by_input(people):
     spec = model([X, datum("z", "input")], kernels=(("k", GAUSSIAN), ("q", GAUSSIAN)))
     bound = bind(spec, {"": people}, features={"x": ["age"], "z": ["income", "weight"]})
