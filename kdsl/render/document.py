@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.render.dual_sections import dual_sections, kkt_section, recovery_section
-from kdsl.render.layout import Document, Paragraph, Section, Table
-from kdsl.render.naming import naming_of
+from kdsl.render.dual_sections import dual_sections
+from kdsl.render.expr import Binder
+from kdsl.render.layout import Document, Section, Table
+from kdsl.render.naming import naming_of, nodes_in
 from kdsl.render.problem_sections import (
     lagrangian_section,
     notation_section,
     primal_section,
     reformulation_section,
 )
+from kdsl.render.solution_sections import kkt_section, prediction_section, recovery_section
 from kdsl.render.step_sections import stationarity_section, steps_section
 
 if TYPE_CHECKING:
-    from kdsl.algebra.evidence import Evidence
+    from kdsl.algebra.evidence import Check, Evidence
 
 
 def document(derivation: Derivation, evidence: Evidence | None = None) -> Document:
     model, primal = derivation.model, derivation.primal
     naming = naming_of(derivation)
     sections = (
-        notation_section(model, naming),
         primal_section(model, primal, naming),
         reformulation_section(primal, naming),
         lagrangian_section(derivation.lagrangian, naming),
@@ -32,17 +33,25 @@ def document(derivation: Derivation, evidence: Evidence | None = None) -> Docume
         steps_section(derivation, naming),
         *dual_sections(derivation, naming),
         recovery_section(derivation, naming),
+        prediction_section(derivation, naming),
         kkt_section(derivation, naming),
         None if evidence is None else evidence_section(evidence),
     )
+    body = tuple(s for s in sections if s is not None)
+    letters: dict[str, tuple[str, ...]] = {}
+    for binder in nodes_in(body, Binder):
+        if binder.letter not in letters.get(binder.size, ()):
+            letters[binder.size] = (*letters.get(binder.size, ()), binder.letter)
+    notation = notation_section(model, naming, {size: tuple(sorted(found)) for size, found in letters.items()})
     title = model.title or model.name
-    return Document(title[:1].upper() + title[1:], model.name, tuple(s for s in sections if s is not None))
+    return Document(title[:1].upper() + title[1:], model.name, (notation, *body))
 
 
 def evidence_section(evidence: Evidence) -> Section:
-    rows = tuple(
-        ((check.name,), ("passed" if check.passed else "FAILED",), (f"{check.worst:.1e}",), (check.detail,))
-        for check in evidence.checks
-    )
-    table = Table(("check", "", "worst", "what was compared"), rows)
-    return Section("evidence", "Numerical evidence", (Paragraph(("On small random instances:",)), table))
+    rows = tuple(((check.name,), (_verdict(check),), (check.detail,)) for check in evidence.checks)
+    table = Table(("checked on random small instances", "", ""), rows)
+    return Section("evidence", "Numerical evidence", (table,))
+
+
+def _verdict(check: Check) -> str:
+    return "passed" if check.passed else "FAILED" if check.times else ""

@@ -1,4 +1,4 @@
-"""The sections after the derivation: the dual in both forms, what recovers the primal unknowns, the KKT system."""
+"""The sections that state the dual: before folding, and as the books print it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.dual import Dual, EntropyTerm, Tightness
 from kdsl.algebra.poly import Poly
 from kdsl.render import expr as e
-from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section
+from kdsl.render.layout import Block, Display, Line, Paragraph, Section
 from kdsl.render.naming import Naming
 from kdsl.render.notation import formula, signed_terms
-from kdsl.render.phrases import ZERO, bound_line, for_all, row_line, unknown_expr
-from kdsl.render.problem_sections import priced
-from kdsl.render.step_sections import function_lines, stationarity_line
+from kdsl.render.phrases import ZERO, balanced, bound_line, for_all, listed, row_line, unknown_expr
+from kdsl.render.step_sections import function_lines
 
 # -------------------------------------------------------------------------- dual
 
@@ -26,7 +25,7 @@ def dual_sections(derivation: Derivation, naming: Naming) -> list[Section]:
         )
     blocks = _problem(derivation.dual, derivation, naming)
     blocks += [_value_note(derivation)] if derivation.dual.squared or derivation.primal.sense < 0 else []
-    blocks += [block for tight in derivation.tightness for block in _tightness(tight, derivation, naming)]
+    blocks += [_tightness(tight, derivation, naming) for tight in derivation.tightness]
     sections.append(Section("dual", "The dual problem", tuple(blocks)))
     return sections
 
@@ -120,71 +119,22 @@ def _value_note(derivation: Derivation) -> Paragraph:
     return Paragraph((" ".join(pieces),))
 
 
-def _tightness(tight: Tightness, derivation: Derivation, naming: Naming) -> list[Block]:
-    line = row_line(tight.row, naming)
-    relation = e.Chain((line.left or ZERO, line.right), ("=",))
-    unknown = derivation.primal.unknown(tight.origin)
-    origin = unknown_expr(unknown.symbol, naming)
+def _tightness(tight: Tightness, derivation: Derivation, naming: Naming) -> Paragraph:
+    left, relation, right = balanced(tight.row.body, "=", naming)
+    equation = e.Chain((left, right), (relation,))
+    origin = unknown_expr(derivation.primal.unknown(tight.origin).symbol, naming)
     if tight.condition is None:
-        return [
-            Paragraph(
-                (
-                    relation,
-                    " although ",
-                    origin,
-                    " ≥ 0 asks for ≤ only: the dual does not fall as its multipliers grow.",
-                )
-            )
-        ]
-    holds = e.Chain((formula(tight.condition, naming), ZERO), (">=",))
-    return [
-        Paragraph(
-            (
-                relation,
-                " when ",
-                holds,
-                "; otherwise every multiplier in it is at its upper bound and ",
-                e.Chain((origin, ZERO), ("=",)),
-                ".",
-            )
-        )
+        reason = " ≥ 0 alone asks only for ≤; equality holds because the dual does not fall as its multipliers grow."
+        return Paragraph(("On ", equation, ": ", origin, reason))
+    condition = balanced(tight.condition, ">=", naming)
+    holds = e.Chain((condition[0], condition[2]), (condition[1],))
+    labels = {name for role, name in tight.row.body.symbols() if role == "mult"}
+    bounds = [
+        (e.Chain((naming.symbol(v.symbol), formula(v.upper, naming)), ("=",)),)
+        for v in derivation.dual.variables
+        if v.label in labels and v.upper is not None
     ]
-
-
-# ---------------------------------------------------------------------- recovery
-
-
-def recovery_section(derivation: Derivation, naming: Naming) -> Section | None:
-    lines = []
-    for expansion in derivation.expansions:
-        unknown = next((u for u in derivation.primal.unknowns if u.name == expansion.unknown.name), None)
-        side: Pieces = () if unknown is None else for_all(unknown.indices, unknown.sets, unknown.support, naming)
-        lines.append(Line(unknown_expr(expansion.unknown, naming), "=", formula(expansion.value, naming), side))
-    if not lines:
-        return None
-    return Section("recovery", "The unknowns in terms of the multipliers", (Display(tuple(lines)),))
-
-
-# --------------------------------------------------------------------------- KKT
-
-
-def kkt_section(derivation: Derivation, naming: Naming) -> Section:
-    lagrangian = derivation.lagrangian
-    conditions = {c.label: c for c in lagrangian.primal.conditions}
-    lines = []
-    unknowns = {f"stationarity in {u.shown}": u for u in lagrangian.primal.unknowns}
-    previous = ""
-    for condition in derivation.kkt:
-        side = for_all(condition.indices, condition.sets, condition.support, naming)
-        label = {"primal": "primal feasibility", "dual": "dual feasibility"}.get(condition.kind, condition.kind)
-        if condition.kind == "stationarity":
-            line = stationarity_line(condition, unknown_expr(unknowns[condition.name].symbol, naming), naming)
-        elif condition.kind == "complementarity":
-            own = conditions[condition.name.removeprefix("complementarity of ")]
-            ((_, product),) = priced(own._replace(indices=()), lagrangian.multiplier(own.label), naming)
-            line = Line(product, "=", ZERO, side)
-        else:
-            line = Line(formula(condition.body, naming), condition.relation, ZERO, side)
-        lines.append(line._replace(label="" if label == previous else label))
-        previous = label
-    return Section("kkt", "The Karush-Kuhn-Tucker conditions", (Display(tuple(lines)),))
+    zero = e.Chain((origin, ZERO), ("=",))
+    return Paragraph(
+        ("On ", equation, ": it holds when ", holds, "; otherwise ", zero, " and ", *listed(list(bounds), " and "), ".")
+    )

@@ -28,7 +28,14 @@ class Fused(NamedTuple):
     right: Difference | Vec
 
 
-Part = Factor | Difference | Fused
+class Bracketed(NamedTuple):
+    """A sum in brackets as a factor: 1 - tau, kappa(x[i], x[j]) + delta[i,j]/C."""
+
+    inner: tuple[Collected, ...]
+    front: bool  # whether it holds parameters only and stands before a sum sign
+
+
+Part = Factor | Difference | Fused | Bracketed
 Parts = tuple[tuple[Part, int], ...]
 
 
@@ -97,6 +104,8 @@ def role_of(part: Part) -> str:
 
 
 def letters_in(part: Part) -> set[str]:
+    if isinstance(part, Bracketed):
+        return {leaf for c in part.inner for f, _ in c.factors for leaf in letters_in(f)}
     if isinstance(part, Difference):
         return {leaf for _, f in part.parts for leaf in letters_in(f)}
     if isinstance(part, Fused):
@@ -107,12 +116,16 @@ def letters_in(part: Part) -> set[str]:
 # ----------------------------------------------------------------- collecting
 
 
-def collected(poly: Poly, naming: Naming, collect: bool = True) -> tuple[Collected, ...]:
+def collected(poly: Poly, naming: Naming, diagonal: bool = False) -> tuple[Collected, ...]:
+    """The terms of poly, collected; with `diagonal`, squares of multipliers join the kernel as a diagonal."""
     terms = opened(poly, naming)
-    return tuple(_gathered(terms, naming)) if collect else tuple(map(_alone, terms))
+    if diagonal:
+        terms = _with_diagonals(terms)
+    return tuple(_gathered(terms, naming))
 
 
 def _gathered(terms: list[Term], naming: Naming) -> list[Collected]:
+    terms = _shared_coefficients(terms)
     terms = _fused_inners(_completed_squares(terms))
     terms = _paired_squares(terms, naming)
     terms = _paired_multipliers(terms, naming)
@@ -156,6 +169,59 @@ def _content(coefficients: list[Fraction]) -> Fraction:
         top = gcd(top, abs(c.numerator))
         bottom = bottom * c.denominator // gcd(bottom, c.denominator)
     return Fraction(top if coefficients[0] > 0 else -top, bottom)
+
+
+# -------------------------------------------------------------- coefficients
+
+
+def _shared_coefficients(terms: list[Term]) -> list[Term]:
+    """lambda a - lambda tau a is lambda (1 - tau) a."""
+    groups: dict[tuple[object, ...], list[Term]] = {}
+    for term in terms:
+        moving = frozenset(item for item in term.factors if not _is_constant(item[0]))
+        groups.setdefault((term.binders, moving), []).append(term)
+    result = []
+    for members in groups.values():
+        shared = tuple(item for item in members[0].factors if all(item in m.factors for m in members))
+        if len(members) == 1 or not shared:
+            result += members
+            continue
+        content = _content([m.coefficient for m in members])
+        rests = [tuple(item for item in m.factors if item not in shared) for m in members]
+        inner = tuple(_alone(Term(m.coefficient / content, (), rest)) for m, rest in zip(members, rests, strict=True))
+        result.append(Term(content, members[0].binders, (*shared, (Bracketed(inner, True), 1))))
+    return result
+
+
+def _is_constant(part: Part) -> bool:
+    return isinstance(part, Sym) and part.role in ("param", "size")
+
+
+def _with_diagonals(terms: list[Term]) -> list[Term]:
+    """-1/2 sum a[i] a[j] k(i,j) - 1/2 sum a[i]^2 / C is -1/2 sum a[i] a[j] (k(i,j) + delta[i,j] / C)."""
+    if sum(1 for t in terms if _inner_of(t) is not None and _two_multipliers(t) is not None) > 1:
+        return terms
+    for full in terms:
+        pair, split = _two_multipliers(full), _inner_of(full)
+        plain = all(is_multiplier(f) or isinstance(f, Inner) or role_of(f) == "sign" for f, _ in full.factors)
+        if pair is None or split is None or not plain or pair[0].name != pair[1].name or len(full.binders) != 2:
+            continue
+        (first, size), (second, _) = full.binders
+        if pair[0].args != (first,) or pair[1].args != (second,):
+            continue
+        for k, square in enumerate(terms):
+            own = (pair[0]._replace(args=(square.binders[0][0],)), 2) if square.binders else None
+            rest = tuple(item for item in square.factors if item != own)
+            divided = all(_is_constant(f) and p < 0 for f, p in rest) and own in square.factors
+            if divided and [z for _, z in square.binders] == [size] and square.coefficient == full.coefficient:
+                unit: Part = Bracket("=", first, second)
+                inner = (
+                    _alone(Term(Fraction(1), (), ((split[0], 1),))),
+                    _alone(Term(Fraction(1), (), (*rest, (unit, 1)))),
+                )
+                merged = Term(full.coefficient, full.binders, (*split[1], (Bracketed(inner, False), 1)))
+                return [merged if t is full else t for j, t in enumerate(terms) if j != k]
+    return terms
 
 
 # ------------------------------------------------------------ squared norms
@@ -316,7 +382,3 @@ def _two_multipliers(term: Term) -> tuple[Sym, Sym] | None:
 
 def _without_multipliers(term: Term) -> frozenset[tuple[Part, int]]:
     return frozenset(i for i in term.factors if not (isinstance(i[0], Sym) and i[0].role == "mult" and i[0].args))
-
-
-def is_bracket(part: Part) -> bool:
-    return isinstance(part, Bracket)

@@ -52,7 +52,7 @@ def as_json(derivation: Derivation, evidence: Evidence | None = None) -> Json:
                     "label": m.label,
                     "letter": m.letter,
                     "symbol": _shown(naming.symbol(m.symbol)),
-                    **_family(m.indices, m.sets, m.support, naming),
+                    **_family(m.indices, m.sets, m.support),
                     "sign": ">= 0" if m.signed else "free",
                     "condition": m.kind,
                 }
@@ -100,7 +100,7 @@ def as_json(derivation: Derivation, evidence: Evidence | None = None) -> Json:
                 "name": c.name,
                 "body": _poly(c.body, naming),
                 "relation": c.relation,
-                **_family(c.indices, c.sets, c.support, naming),
+                **_family(c.indices, c.sets, c.support),
                 "loss": None if c.loss is None else c.loss.label,
                 "weight": None if c.weight is None else _poly(c.weight, naming),
             }
@@ -126,7 +126,7 @@ def _primal(primal: Primal, naming: Naming) -> Json:
                 "shown": u.shown,
                 "origin": u.origin,
                 "space": u.space,
-                **_family(u.indices, u.sets, u.support, naming),
+                **_family(u.indices, u.sets, u.support),
             }
             for u in primal.unknowns
         ],
@@ -137,7 +137,7 @@ def _primal(primal: Primal, naming: Naming) -> Json:
                 "body": _poly(c.body, naming),
                 "relation": "=" if c.equality else "<=",
                 "tight": c.tight,
-                **_family(c.indices, c.sets, c.support, naming),
+                **_family(c.indices, c.sets, c.support),
             }
             for c in primal.conditions
         ],
@@ -152,7 +152,7 @@ def _primal(primal: Primal, naming: Naming) -> Json:
                 else "logistic"
                 if isinstance(t.function, Logistic)
                 else "multinomial",
-                **_family(t.indices, t.sets, t.support, naming),
+                **_family(t.indices, t.sets, t.support),
             }
             for t in primal.losses
         ],
@@ -172,7 +172,7 @@ def _dual(dual: Dual, naming: Naming) -> Json:
             {
                 "label": v.label,
                 "letter": v.letter,
-                **_family(v.indices, v.sets, v.support, naming),
+                **_family(v.indices, v.sets, v.support),
                 "lower": None if v.lower is None else _poly(v.lower, naming),
                 "upper": None if v.upper is None else _poly(v.upper, naming),
             }
@@ -182,7 +182,7 @@ def _dual(dual: Dual, naming: Naming) -> Json:
         "conjugates": [
             {
                 "label": t.label,
-                **_family(t.indices, t.sets, t.support, naming),
+                **_family(t.indices, t.sets, t.support),
                 "function": _plq(t.function, naming),
             }
             for t in dual.conjugates
@@ -191,7 +191,7 @@ def _dual(dual: Dual, naming: Naming) -> Json:
             {
                 "kind": t.kind,
                 "label": t.label,
-                **_family(t.indices, t.sets, t.support, naming),
+                **_family(t.indices, t.sets, t.support),
                 "weight": _poly(t.weight, naming),
                 "over": t.size or None,
                 "target": _index(t.target) or None,
@@ -206,7 +206,7 @@ def _dual(dual: Dual, naming: Naming) -> Json:
                 "body": _poly(c.body, naming),
                 "radius": _poly(c.radius, naming),
                 "origin": c.origin,
-                **_family(c.indices, c.sets, c.support, naming),
+                **_family(c.indices, c.sets, c.support),
             }
             for c in dual.cones
         ],
@@ -221,7 +221,7 @@ def _row(row: Row, naming: Naming) -> Json:
         "body": _poly(row.body, naming),
         "relation": "=" if row.equality else "<=",
         "origin": row.origin,
-        **_family(row.indices, row.sets, row.support, naming),
+        **_family(row.indices, row.sets, row.support),
     }
 
 
@@ -293,7 +293,7 @@ def _spelled(side: Index | Sym) -> str:
     return f"{side.name}[{','.join(map(_index, side.args))}]" if isinstance(side, Sym) else _index(side)
 
 
-def _family(indices: tuple[str, ...], sets: tuple[str, ...], support: tuple[Bracket, ...], naming: Naming) -> Json:
+def _family(indices: tuple[str, ...], sets: tuple[str, ...], support: tuple[Bracket, ...]) -> Json:
     return {
         "indices": list(indices),
         "sets": list(sets),

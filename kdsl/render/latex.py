@@ -24,7 +24,8 @@ _PREAMBLE = r"""\documentclass[a4paper,11pt,fleqn]{article}
 \setlength{\mathindent}{1em}
 \setlength{\parskip}{4pt}
 """
-_ROOM = 84  # columns of text that fit on a line of mathematics
+_ROOM = 92  # columns of text that fit on a line of mathematics
+_WIDEST_LEFT = 36  # a longer left side is not aligned with the others
 
 
 def render(derivation: Derivation, evidence: Evidence | None = None) -> str:
@@ -81,12 +82,13 @@ def _in_formula(pieces: Pieces) -> str:
 def _display(block: Display) -> list[str]:
     """An array with columns for labels, left sides, relations, right sides and side conditions."""
     plain = Plain()
-    label_room = max((width(line.label) + 2 for line in block.lines if line.label), default=0)
-    left_room = max((_columns(line.left, plain) for line in block.lines if line.left is not None), default=0)
+    labels = max((width(line.label) + 2 for line in block.lines if line.label), default=0)
+    sides = max((_width(_in_text(line.side, plain)) + 4 for line in block.lines if line.side), default=0)
+    lefts = [_columns(line.left, plain) for line in block.lines if line.left is not None]
+    aligned = max((n for n in lefts if n <= _WIDEST_LEFT), default=0)
     rows = []
     for line in block.lines:
-        room = _ROOM - label_room - (0 if line.left is None else left_room + 3)
-        rows += _rows(line, room, plain)
+        rows += _rows(line, _ROOM - labels, aligned, sides, plain)
     body = [f"  {row} \\\\[{_gap(row)}]" for row in rows]
     return ["\\[", "\\begin{array}{@{}l@{\\quad}r@{\\;}c@{\\;}l@{\\qquad}l@{}}", *body, "\\end{array}", "\\]"]
 
@@ -99,24 +101,46 @@ def _gap(row: str) -> str:
 def _columns(node: e.Expr | None, plain: Plain) -> int:
     if node is None:
         return 0
-    if isinstance(node, e.Partial):
-        return 5
-    return width(laid(plain.formula(node)))
+    return 5 if isinstance(node, e.Partial) else _width(plain.formula(node))
 
 
-def _rows(line: Line, room: int, plain: Plain) -> list[str]:
+def _width(text: str) -> int:
+    return width(laid(text))
+
+
+def _in_text(pieces: Pieces, plain: Plain) -> str:
+    return "".join(p if isinstance(p, str) else plain.formula(p) for p in pieces)
+
+
+def _rows(line: Line, room: int, aligned: int, sides: int, plain: Plain) -> list[str]:
+    """The line in its columns; without alignment where its left side is too wide for that."""
     label = f"\\text{{{tex.escaped(line.label.strip())}}}" if line.label else ""
     if line.label.startswith(" "):
         label = f"\\quad {label}"
     side = _in_formula(line.side)
-    first, *others = _broken(line.right, room, plain)
-    shown = f"\\displaystyle {first}"
-    if line.left is None:
-        rows = [f"{label} & \\multicolumn{{3}}{{l}}{{{shown}}} & {side}"]
-        return rows + [f" & \\multicolumn{{3}}{{l}}{{\\quad \\displaystyle {part}}} &" for part in others]
+    left_width = _columns(line.left, plain)
+    if line.left is None or left_width > _WIDEST_LEFT:
+        head = "" if line.left is None else f"{tex.formula(line.left)} {tex.relation(line.relation)} "
+        first, *others = _broken(line.right, room - left_width - 3, plain)
+        wide = left_width + 3 + _columns(line.right, plain) + 4 + _width(_in_text(line.side, plain)) > room
+        shown = f"\\displaystyle {head}{first}"
+        if wide or left_width > _WIDEST_LEFT:
+            rows = [f"{label} & \\multicolumn{{4}}{{l}}{{{shown}{_aside(side) if not others and not wide else ''}}}"]
+        else:
+            rows = [f"{label} & \\multicolumn{{3}}{{l}}{{{shown}}} & {side}"]
+            side = ""
+        rows += [f" & \\multicolumn{{4}}{{l}}{{\\qquad \\displaystyle {part}}}" for part in others]
+        if side and (others or wide):
+            rows.append(f" & \\multicolumn{{4}}{{l}}{{\\qquad {side}}}")
+        return rows
     left = f"\\displaystyle {tex.formula(line.left)}"
-    rows = [f"{label} & {left} & {tex.relation(line.relation)} & {shown} & {side}"]
+    first, *others = _broken(line.right, room - aligned - sides - 3, plain)
+    rows = [f"{label} & {left} & {tex.relation(line.relation)} & \\displaystyle {first} & {side}"]
     return rows + [f" & & & \\quad \\displaystyle {part} &" for part in others]
+
+
+def _aside(side: str) -> str:
+    return f" \\qquad {side}" if side else ""
 
 
 def _broken(node: e.Expr, room: int, plain: Plain) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.lagrangian import Lagrangian
@@ -165,19 +165,22 @@ def _loss_parameters(model: Model, primal: Primal) -> dict[str, tuple[str, ...]]
     """What stands after the semicolon of each loss, where that is the same letters wherever it is called."""
     found: dict[str, set[tuple[str, ...]]] = {}
     texts = {t.text for t in primal.losses if isinstance(t.function, Plq)}
-    for call in _calls(model.objective):
+    for call in nodes_in(model.objective, Call):
         if call.function.id in texts:
             names = tuple(p.id for p in call.parameters if isinstance(p, Name))
             found.setdefault(call.function.id, set()).add(names)
     return {text: next(iter(names)) for text, names in found.items() if len(names) == 1}
 
 
-def _calls(node: object) -> Iterator[Call]:
-    """Every call inside an expression; trees are at most as deep as the parser lets them be."""
-    pending = [node]
+Node = TypeVar("Node", bound=tuple[object, ...])
+
+
+def nodes_in(tree: object, kind: type[Node]) -> Iterator[Node]:
+    """Every node of a kind inside a tree of tuples."""
+    pending = [tree]
     while pending:
         current = pending.pop()
-        if isinstance(current, Call):
+        if isinstance(current, kind):
             yield current
         if isinstance(current, tuple) and not isinstance(current, Span):
             pending += current

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from kdsl.algebra.poly import Poly
-from kdsl.algebra.terms import Bracket, Inner, Sym, Vec
+from kdsl.algebra.terms import Bracket, Index, Inner, Sym, Vec
 from kdsl.render import expr as e
-from kdsl.render.factoring import Collected, Difference, Fused, Part, Term, collected, letters_in, role_of
+from kdsl.render.factoring import Bracketed, Collected, Difference, Fused, Part, Term, collected, letters_in, role_of
 from kdsl.render.naming import Naming
 
 _ONE = e.Numeral(Fraction(1))
@@ -16,8 +16,9 @@ _ORDER = ("param", "size", "mult", "abs", "var", "loss", "norm", "sign", "data",
 
 
 def formula(poly: Poly, naming: Naming, style: str = "body") -> e.Expr:
-    """`style` is the order of the terms: "body" (constants first), "objective" (losses, norms), "dual" (by degree)."""
-    return _summed(collected(poly, naming), naming, style)
+    """`style` is the order of the terms: "body" (constants first), "objective" (losses, norms), "dual" (by degree),
+    "prediction" (kernels before the rest)."""
+    return _summed(collected(poly, naming, style == "dual"), naming, style)
 
 
 def signed_terms(poly: Poly, naming: Naming, style: str = "body") -> tuple[tuple[int, e.Expr], ...]:
@@ -28,7 +29,7 @@ def signed_terms(poly: Poly, naming: Naming, style: str = "body") -> tuple[tuple
 def _summed(parts: Sequence[Collected], naming: Naming, style: str) -> e.Expr:
     if not parts:
         return e.Numeral(Fraction(0))
-    ordered = sorted(parts, key=lambda part: _rank(part, style))
+    ordered = list(parts) if style == "given" else sorted(parts, key=lambda part: _rank(part, style))
     if style == "body" and ordered[0].coefficient < 0:
         ordered.sort(key=lambda part: part.coefficient < 0)
     return e.total(*((1 if part.coefficient > 0 else -1, _part(part, naming)) for part in ordered))
@@ -44,8 +45,12 @@ def _rank(part: Collected, style: str) -> tuple[int, ...]:
         if hilbert or "norm" in roles:
             return (1,)
         return (3,) if term.binders else (2,)
+    if style == "prediction":
+        return (int(not hilbert), len(term.binders), int(part.coefficient < 0))
     if style == "dual":
-        inners = sum(1 for f, _ in term.factors if isinstance(f, (Inner, Fused)))
+        inners = sum(
+            1 for f, _ in term.factors if isinstance(f, (Inner, Fused)) or (isinstance(f, Bracketed) and not f.front)
+        )
         return (inners, _degree(term), int(part.coefficient < 0))
     if part.inner and part.factors:
         return (6,)
@@ -84,7 +89,7 @@ def _by_set(binders: tuple[tuple[str, str], ...], naming: Naming) -> list[tuple[
 
 
 def _stands_in_front(part: Part) -> bool:
-    return role_of(part) in ("param", "size", "mult")
+    return role_of(part) in ("param", "size", "mult") or (isinstance(part, Bracketed) and part.front)
 
 
 def _is_big(part: Part) -> bool:
@@ -95,6 +100,8 @@ def _factor_rank(item: tuple[Part, int]) -> int:
     part = item[0]
     if isinstance(part, Difference):
         return _ORDER.index("mult")
+    if isinstance(part, Bracketed):
+        return 2 if part.front else len(_ORDER) + 2
     if isinstance(part, Bracket):
         return len(_ORDER) + 2
     return _ORDER.index(role_of(part)) if isinstance(part, Sym) else len(_ORDER) + int(isinstance(part, Vec))
@@ -141,6 +148,8 @@ def factor(part: Part, naming: Naming) -> e.Expr:
         return naming.symbol(part)
     if isinstance(part, Vec):
         return naming.vector(part)
+    if isinstance(part, Bracketed):
+        return _summed(part.inner, naming, "body" if part.front else "given")
     if isinstance(part, Difference):
         return e.Terms(tuple((sign, factor(f, naming)) for sign, f in part.parts))
     if isinstance(part, Fused):
@@ -148,13 +157,23 @@ def factor(part: Part, naming: Naming) -> e.Expr:
             return e.Power(e.Norm(factor(part.left, naming)), 2)
         return e.Angles(factor(part.left, naming), factor(part.right, naming))
     if isinstance(part, Bracket):
+        plain = isinstance(part.left, str) and isinstance(part.right, str) and "delta" not in naming.taken
+        if part.relation == "=" and plain:
+            return e.Ident("delta", (naming.index_expr(_letter(part.left)), naming.index_expr(_letter(part.right))))
         return e.Iverson(bracket(part, naming))
     return _inner(part, naming)
+
+
+def _letter(side: Index | Sym) -> str:
+    assert isinstance(side, str)
+    return side
 
 
 def _inner(inner: Inner, naming: Naming) -> e.Expr:
     left, right = inner.left, inner.right
     if left.feature and right.feature:
+        if right.args and not left.args:  # a point of the data before the point that is predicted
+            left, right = right, left
         points = (naming.vector(left), naming.vector(right))
         arguments = tuple(p.arguments[0] for p in points if isinstance(p, e.Apply))
         return e.Apply(naming.kernel(left.space), arguments)

@@ -104,7 +104,7 @@ def prose(text: str, naming: Naming) -> list[str | e.Expr]:
     pieces: list[str | e.Expr] = []
     for n, part in enumerate(text.split("`")):
         if n % 2 == 0:
-            pieces += [part] if part else []
+            pieces += [part.replace(">=", "≥").replace("<=", "≤")] if part else []
             continue
         name, _, rest = part.partition(" ")
         unknown = naming.unknown_named(part) or naming.unknown_named(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from kdsl.algebra.lagrangian import Lagrangian, Multiplier
@@ -20,13 +21,21 @@ from kdsl.render.written import written, written_comparison
 # ---------------------------------------------------------------------- notation
 
 
-def notation_section(model: m.Model, naming: Naming) -> Section:
+def notation_section(model: m.Model, naming: Naming, letters: Mapping[str, tuple[str, ...]]) -> Section:
+    """What each symbol stands for; `letters` are all index letters that the page uses, by their sets."""
     rows: list[tuple[Pieces, ...]] = []
     for index in model.indices:
         sets = tuple(z.size for z in index.sets)
-        pieces = listed(ranges_of(index.names, sets, naming), " and ")
+        more = tuple(x for size in dict.fromkeys(sets) for x in letters.get(size, ()))
+        fresh = tuple(x for x in more if not any(x in other.names for other in model.indices))
         conditions = tuple(e.Chain(_sides(c, model, naming), (c.relation,)) for c in index.where)
-        rows.append((("index",), (*pieces, *((" with ", e.Listing(conditions)) if conditions else ()))))
+        if conditions or len(sets) > 1:
+            pieces = listed(ranges_of(index.names, sets, naming), " and ")
+            pieces += [" with ", e.Listing(conditions)] if conditions else []
+            pieces += [" (also ", e.Listing(tuple(map(e.Ident, fresh))), ")"] if fresh else []
+        else:
+            pieces = [p for over in ranges_of((*index.names, *fresh), sets * (1 + len(fresh)), naming) for p in over]
+        rows.append((("index",), tuple(pieces)))
     rows += [(("data",), _datum(d, model, naming)) for d in model.data]
     rows += [(("parameter",), _parameter(p, naming)) for p in model.parameters]
     for kernel in model.kernels:

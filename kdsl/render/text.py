@@ -142,7 +142,7 @@ def _sided(body: list[str], side: str, longest: int, room: int) -> list[str]:
     gap = max(longest - width(body[-1]), 0) + 4
     if width(body[-1]) + gap + width(side) <= room:
         return [*body[:-1], body[-1] + " " * gap + side]
-    return [*body, *(" " * max(room - width(part), 0) + part for part in _wrapped_side(side, room))]
+    return [*body, *("    " + part for part in _wrapped_side(side, room - 4))]
 
 
 def _wrapped_side(side: str, room: int) -> list[str]:
