@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from kdsl.language import limits
 from kdsl.language.declarations import Declarations, collect, tuple_filter
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.language.kernel_checks import check_kernels
@@ -28,9 +29,19 @@ def check_spec(
     check_statements(env, spec, declarations)
     if not findings.failed:
         check_unused(env)
-    diagnostics = tuple(sorted(findings.diagnostics, key=_position))
+    diagnostics = _reported(findings.diagnostics)
     model = None if findings.failed else _model(env, spec, declarations, source, name)
     return model, diagnostics
+
+
+def _reported(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """In order of position; of very many, the errors before the warnings, and no more than the limit."""
+    if len(found) <= limits.ERRORS:
+        return tuple(sorted(found, key=_position))
+    errors_first = sorted(found, key=lambda diagnostic: (diagnostic.severity != "error", _position(diagnostic)))
+    kept = sorted(errors_first[: limits.ERRORS], key=_position)
+    rest = f"{len(found) - limits.ERRORS} more findings are not reported; mend these first"
+    return (*kept[:-1], kept[-1]._replace(help=rest))
 
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int, str]:

@@ -101,6 +101,10 @@ def _annotate(lines: Lines, line: int, labels: list[tuple[int, Label]], ascii: b
     """The line as shown, and the rows of marks and words under it."""
     text = lines.text(line)
     start = lines.starts[line - 1]
+    if len(text) > 8 * WIDEST_LINE:  # what is far from the finding is not even looked at
+        primary_at = min((rank, label.span.start) for rank, label in labels)[1] - start
+        first = max(0, min(primary_at - 4 * WIDEST_LINE, len(text) - 8 * WIDEST_LINE))
+        text, start = text[first : first + 8 * WIDEST_LINE], start + first
     cells, columns = _cells(text, ascii)
     marks: list[tuple[int, int, str, str]] = []  # first column, column after the last, mark, words
     for rank, label in sorted(labels, key=lambda entry: (entry[1].span.start, -entry[0])):

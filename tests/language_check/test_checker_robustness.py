@@ -79,6 +79,21 @@ def test_what_would_grow_without_end_is_refused_at_once() -> None:
         assert time.perf_counter() - begin < 2
 
 
+def test_very_many_mistakes_on_one_long_line() -> None:
+    base = (ROOT / "specs" / "svm_1norm.kspec").read_text(encoding="utf-8")
+    text = base.replace("C * sum[i] xi[i]", " + ".join("q" * 60 + str(n) for n in range(1900)))
+    text = text.replace("C : in (0, inf)", "C : in (0, inf) = 1, v : in (0, inf) = 1, ν : in (0, inf)")
+    begin = time.perf_counter()
+    model, found = check_spec(parse_spec_text(text), text, "m")
+    shown = render_text(found, text, "m.kspec")
+    assert time.perf_counter() - begin < 5
+    assert model is None
+    assert len(found) == 100
+    assert all(diagnostic.severity == "error" for diagnostic in found)
+    assert "more findings are not reported" in found[-1].help
+    assert max(len(line) for line in shown.splitlines()) < 300
+
+
 def test_checking_imports_nothing_heavy() -> None:
     program = (
         "import sys; import kdsl.language.checker, kdsl.language.report; "
