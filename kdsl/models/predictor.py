@@ -77,7 +77,7 @@ class Predictor:
         if isinstance(clause.body, s.Call) and clause.body.function.id == "sign":
             return np.where(decision >= 0, 1.0, -1.0)
         if isinstance(clause.body, s.Argmax):
-            return np.argmax(decision, axis=-1).astype(float)
+            return np.asarray(np.argmax(decision, axis=-1), dtype=np.float64)
         return decision
 
     def _values(self, points: Matrix, formal: str, labels: Mapping[str, Array]) -> Values:
@@ -86,7 +86,8 @@ class Predictor:
                 if not vec.feature and other.feature and other.name == formal:
                     family = self.vectors[vec.name]
                     columns = [self._expansion(family, row, points) for row in range(len(family.coefficients))]
-                    return np.asarray(np.stack(columns).reshape(*family.shape, int(points.shape[0])))
+                    stacked: Array = np.asarray(columns, dtype=np.float64).reshape(*family.shape, int(points.shape[0]))
+                    return stacked
             raise KeyError(f"<{first.name}, {second.name}>")
 
         def diagonal(vec: Vec) -> Array:

@@ -64,12 +64,27 @@ def relative_gap(value: float, dual: float) -> float:
 # --------------------------------------------------------------- the dual side
 
 
-def normal_form_value(problem: NormalForm, theta: Floats) -> float:
-    """The objective of the normal form: energies by matvec, h piece by piece."""
+@dataclass(frozen=True, eq=False)
+class Products:
+    """For every block its expansion v = S theta + s and K v, computed once: all that the certificate needs of K."""
+
+    expansions: tuple[Floats, ...]
+    images: tuple[Floats, ...]
+
+    @staticmethod
+    def at(problem: NormalForm, theta: Floats) -> Products:
+        expansions = tuple(
+            np.asarray(block.atoms @ theta + (0.0 if block.shift is None else block.shift)) for block in problem.blocks
+        )
+        images = tuple(b.gram.matvec(v) for b, v in zip(problem.blocks, expansions, strict=True))
+        return Products(expansions, images)
+
+
+def normal_form_value(problem: NormalForm, theta: Floats, products: Products) -> float:
+    """The objective of the normal form: energies 1/2 v'Kv, then h piece by piece."""
     total = problem.constant
-    for block in problem.blocks:
-        expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
-        total += 0.5 * float(expansion @ block.gram.matvec(expansion))
+    for expansion, image in zip(products.expansions, products.images, strict=True):
+        total += 0.5 * float(expansion @ image)
     h = problem.separable
     owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
     t = theta[owner]
@@ -80,12 +95,11 @@ def normal_form_value(problem: NormalForm, theta: Floats) -> float:
     return total + float(value.sum())
 
 
-def gradient(problem: NormalForm, theta: Floats) -> tuple[Floats, Floats]:
+def gradient(problem: NormalForm, theta: Floats, products: Products) -> tuple[Floats, Floats]:
     """(left, right) derivatives of the objective in every coordinate; infinite where a bound forbids the move."""
     smooth = np.zeros(problem.size)
-    for block in problem.blocks:
-        expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
-        smooth += block.atoms.T @ block.gram.matvec(expansion)
+    for block, image in zip(problem.blocks, products.images, strict=True):
+        smooth += block.atoms.T @ image
     h = problem.separable
     owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
     t = theta[owner]
@@ -98,9 +112,9 @@ def gradient(problem: NormalForm, theta: Floats) -> tuple[Floats, Floats]:
     return smooth + left, smooth + right
 
 
-def kkt_gap(problem: NormalForm, theta: Floats) -> float | None:
+def kkt_gap(problem: NormalForm, theta: Floats, products: Products) -> float | None:
     """m - M: the steepest descent that keeps the rows, over pairs for one row; by a linear program for more."""
-    left, right = gradient(problem, theta)
+    left, right = gradient(problem, theta, products)
     rows = problem.rows.matrix.shape[0]
     if rows == 0:
         return float(max(np.max(-right, initial=0.0), np.max(left, initial=0.0)))

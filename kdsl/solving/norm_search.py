@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kdsl.algebra.numeric import evaluate
 from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.certificate import Products
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import Floats
@@ -44,7 +45,8 @@ class _Search:
         self.raw = self.route.backend.solve(lowered.problem, self._options, start, self._progress)
         self.seconds += self.raw.seconds
         self.iterations += self.raw.iterations
-        unknowns = hilbert_unknowns(self._posed.derivation, lowered, self.raw.theta, self._posed.spaces, None)
+        products = Products.at(lowered.problem, self.raw.theta)
+        unknowns = hilbert_unknowns(self._posed.derivation, lowered, products, self._posed.spaces, None)
         values = with_unknowns(self._posed.values, unknowns, self._posed.spaces)
         return float(evaluate(self._condition.body, values))
 

@@ -22,6 +22,7 @@ from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import (
     Certificate,
+    Products,
     Residual,
     kkt_gap,
     normal_form_value,
@@ -150,17 +151,18 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
     derivation, energies = posed.derivation, posed.energies
     lowered = lower(energies, posed.values, posed.spaces, outer)
     theta, row_residual = feasible_point(lowered.problem, theta)
+    products = Products.at(lowered.problem, theta)
     pairs = energies.folding.pairs == derivation.folding.pairs
     kept = None if energies.outer is None or outer is None else (energies.outer, outer)
     multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, kept)
     norm = None if energies.norm is None else float(multipliers[energies.norm.label])
-    unknowns = hilbert_unknowns(derivation, lowered, theta, posed.spaces, norm)
+    unknowns = hilbert_unknowns(derivation, lowered, products, posed.spaces, norm)
     unknowns = _inside_balls(posed, unknowns)
     values = with_unknowns(posed.values, unknowns, posed.spaces)
     problem = scalar_problem(derivation, values)
     scalars = minimise_scalars(problem)
     value = problem.value(scalars.z)
-    lowest = normal_form_value(lowered.problem, theta)
+    lowest = normal_form_value(lowered.problem, theta, products)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
     arrays = {**values.arrays, **{name: family.read(scalars.z) for name, family in problem.families.items()}}
     found = residuals(derivation, replace(values, arrays=arrays, multipliers=multipliers))
@@ -170,7 +172,7 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
         sense * dual,
         abs(value - dual),
         relative_gap(value, dual),
-        kkt_gap(lowered.problem, theta) if not lowered.squared else None,
+        kkt_gap(lowered.problem, theta, products) if not lowered.squared else None,
         found,
         _feasibility(derivation, found),
         row_residual,

@@ -10,6 +10,7 @@ import numpy as np
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.terms import Vec
+from kdsl.solving.certificate import Products
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.spaces import Space
@@ -34,24 +35,25 @@ class HilbertUnknown:
 
 
 def hilbert_unknowns(
-    derivation: Derivation, lowered: Lowered, theta: Floats, spaces: Mapping[str, Space], norm: float | None
+    derivation: Derivation, lowered: Lowered, products: Products, spaces: Mapping[str, Space], norm: float | None
 ) -> dict[str, HilbertUnknown]:
     """w = factor (S theta + s) for every block, divided by the norm multiplier where that was folded away."""
-    gathered: dict[str, list[tuple[tuple[int, ...], Floats]]] = {}
+    gathered: dict[str, list[tuple[tuple[int, ...], Floats, Floats]]] = {}
     divide = 1.0 if norm is None else (1.0 / norm if norm > 0 else 0.0)
-    for block, origin in zip(lowered.problem.blocks, lowered.origins, strict=True):
+    for origin, expansion, image in zip(lowered.origins, products.expansions, products.images, strict=True):
         if origin.space:
-            expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
-            gathered.setdefault(origin.unknown, []).append((origin.places, expansion * origin.factor * divide))
+            factor = origin.factor * divide
+            gathered.setdefault(origin.unknown, []).append((origin.places, expansion * factor, image * factor))
     result = {}
     for unknown in derivation.primal.unknowns:
         if unknown.space is None or unknown.space not in spaces:
             continue
         space = spaces[unknown.space]
-        members = gathered.get(unknown.name, [((), np.zeros(space.size))])
-        shape = tuple(np.max([places for places, _ in members], axis=0) + 1) if members[0][0] else ()
-        coefficients = np.stack([values for _, values in sorted(members, key=lambda item: item[0])])
-        values = np.stack([space.oracle.matvec(row) for row in coefficients])
+        members = gathered.get(unknown.name, [((), np.zeros(space.size), np.zeros(space.size))])
+        members.sort(key=lambda member: member[0])
+        shape = tuple(int(n) + 1 for n in members[-1][0])
+        coefficients = np.stack([expansion for _, expansion, _ in members])
+        values = np.stack([image for _, _, image in members])
         result[unknown.name] = HilbertUnknown(unknown.name, unknown.space, shape, coefficients, values)
     return result
 
