@@ -9,19 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_text import compare
 from random_forms import KINDS, random_form
 
 from kdsl.binding.gram import DenseGram
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.language.report import render_text
 from kdsl.solving import routing
 from kdsl.solving.backends import registry
 from kdsl.solving.backends.interface import Backend, Options
 from kdsl.solving.facts import Facts, facts_of
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
-
-EXPECTED = Path(__file__).parent / "expected"
 
 BOX = Facts(
     size=200,
@@ -259,16 +257,3 @@ def test_listing_backends_imports_no_solver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def compare(code: str, diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> None:
-    """The exact text of diagnostics that no file is to blame for."""
-    import os
-
-    assert {diagnostic.code for diagnostic in diagnostics} == {code}
-    text = render_text(diagnostics, "", "command line")
-    path = EXPECTED / f"{code}.txt"
-    if os.environ.get("KDSL_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
