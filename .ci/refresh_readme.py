@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,8 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 
 def main() -> None:
     command = [sys.executable, "-m", "kdsl", "derive", "svm_1norm"]
-    derivation = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+    unicode = {**os.environ, "LC_ALL": "C.UTF-8"}
+    derivation = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=unicode).stdout
     text = README.read_text(encoding="utf-8")
     block = f"```text\n{derivation}```\n"
     README.write_text(re.sub(r"^```text\n.*?^```\n", lambda _: block, text, flags=re.M | re.S), encoding="utf-8")

@@ -25,7 +25,10 @@ def test_spec_is_the_shipped_one_without_its_comments(readme: str, root: Path) -
     assert blocks(readme, "kspec") == [re.sub(r"^#.*\n", "", shipped, flags=re.MULTILINE)]
 
 
-def test_derivation_is_what_the_tool_prints(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_derivation_is_what_the_tool_prints(
+    readme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     assert command.main(["derive", "svm_1norm"]) == 0
     assert blocks(readme, "text") == [capsys.readouterr().out]
 
