@@ -489,8 +489,9 @@ def test_values_that_make_no_sense_are_usage_errors(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("form", ["text", "latex", "html", "json"])
 def test_output_file_holds_what_would_have_been_printed(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, form: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
 ) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     file = tmp_path / "out"
     assert outcome(capsys, "derive", "--format", form, "-o", str(file), "svm_1norm") == (0, "", "")
     assert (0, file.read_text(encoding="utf-8"), "") == outcome(capsys, "derive", "--format", form, "svm_1norm")
