@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from kdsl.algebra.poly import Poly
@@ -56,6 +57,8 @@ def lagrangian_of(primal: Primal) -> Lagrangian:
 def _multipliers(primal: Primal) -> Iterable[Multiplier]:
     used = {name for body in (primal.objective, *(c.body for c in primal.conditions)) for _, name in body.symbols()}
     used = {name.split("[")[0].rstrip("'") for name in used}
+    if any(mirrored(a, b) for a, b in pairwise(primal.conditions) if a.kind != "sign"):
+        used.add("beta")  # kept for the difference of the pair
     previous: tuple[Condition, str] | None = None
     for condition in primal.conditions:
         if previous is not None and mirrored(previous[0], condition):

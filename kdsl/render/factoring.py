@@ -151,6 +151,7 @@ def _group(members: list[Term], naming: Naming) -> Collected:
     if len(members) == 1:
         return _alone(members[0])
     shared = [item for item in members[0].factors if all(item in m.factors for m in members)]
+    members = sorted(members, key=lambda m: _rest_key(m, shared))
     content = _content([m.coefficient for m in members])
     inside = [
         Term(m.coefficient / content, (), tuple(item for item in m.factors if item not in shared)) for m in members
@@ -160,6 +161,14 @@ def _group(members: list[Term], naming: Naming) -> Collected:
         (only,) = inner
         return Collected(content * only.coefficient, members[0].binders, (*shared, *only.factors), (), members[0])
     return Collected(content, members[0].binders, tuple(shared), tuple(inner), members[0])
+
+
+def _rest_key(term: Term, shared: list[tuple[Part, int]]) -> tuple[object, ...]:
+    """Orders phi(x[i]) before phi(x[j]), and what is not of the algebra itself last."""
+    rest = [item for item in term.factors if item not in shared]
+    if any(isinstance(f, Difference | Fused | Bracketed) for f, _ in rest):
+        return (1,)
+    return (0, tuple((factor_key(f), p) for f, p in rest if not isinstance(f, Difference | Fused | Bracketed)))
 
 
 def _content(coefficients: list[Fraction]) -> Fraction:
@@ -203,7 +212,7 @@ def _with_diagonals(terms: list[Term]) -> list[Term]:
         return terms
     for full in terms:
         pair, split = _two_multipliers(full), _inner_of(full)
-        plain = all(is_multiplier(f) or isinstance(f, Inner) or role_of(f) == "sign" for f, _ in full.factors)
+        plain = all(f in (pair or ()) or isinstance(f, Inner) or role_of(f) == "sign" for f, _ in full.factors)
         if pair is None or split is None or not plain or pair[0].name != pair[1].name or len(full.binders) != 2:
             continue
         (first, size), (second, _) = full.binders

@@ -171,7 +171,7 @@ def _dual(dual: Dual, naming: Naming) -> Json:
         "variables": [
             {
                 "label": v.label,
-                "letter": v.letter,
+                "letter": naming.multipliers[v.label],
                 **_family(v.indices, v.sets, v.support),
                 "lower": None if v.lower is None else _poly(v.lower, naming),
                 "upper": None if v.upper is None else _poly(v.upper, naming),

@@ -25,6 +25,7 @@ _PREAMBLE = r"""\documentclass[a4paper,11pt,fleqn]{article}
 \setlength{\parskip}{4pt}
 """
 _ROOM = 92  # columns of text that fit on a line of mathematics
+_SUM_SIGN = 3  # columns that a sum sign with its limits takes beyond its letters
 _WIDEST_LEFT = 36  # a longer left side is not aligned with the others
 
 
@@ -101,7 +102,10 @@ def _gap(row: str) -> str:
 def _columns(node: e.Expr | None, plain: Plain) -> int:
     if node is None:
         return 0
-    return 5 if isinstance(node, e.Partial) else _width(plain.formula(node))
+    if isinstance(node, e.Partial):
+        return 5
+    text = laid(plain.formula(node))
+    return width(text) + _SUM_SIGN * text.count("Σ")
 
 
 def _width(text: str) -> int:
@@ -122,7 +126,7 @@ def _rows(line: Line, room: int, aligned: int, sides: int, plain: Plain) -> list
     if line.left is None or left_width > _WIDEST_LEFT:
         head = "" if line.left is None else f"{tex.formula(line.left)} {tex.relation(line.relation)} "
         first, *others = _broken(line.right, room - left_width - 3, plain)
-        wide = left_width + 3 + _columns(line.right, plain) + 4 + _width(_in_text(line.side, plain)) > room
+        wide = left_width + 3 + _columns(line.right, plain) + sides > room
         shown = f"\\displaystyle {head}{first}"
         if wide or left_width > _WIDEST_LEFT:
             rows = [f"{label} & \\multicolumn{{4}}{{l}}{{{shown}{_aside(side) if not others and not wide else ''}}}"]
@@ -171,5 +175,6 @@ def _table(block: Table) -> list[str]:
     if any(block.header):
         rows.append(" & ".join(f"\\textit{{{tex.escaped(h)}}}" for h in block.header) + " \\\\")
     rows += [" & ".join(_prose(cell) for cell in row) + " \\\\[2pt]" for row in block.rows]
-    columns = "l" * len(block.rows[0])
+    count = len(block.rows[0])
+    columns = "lp{13cm}" if count == 2 else "l" * count
     return ["", f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}", *(f"  {row}" for row in rows), "\\end{tabular}", ""]

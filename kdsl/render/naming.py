@@ -42,8 +42,8 @@ class Naming(NamedTuple):
         chosen = []
         declared = {letter for letters in self.letters.values() for letter in letters}
         for size in sets:
-            fresh = _FRESH_LABELS if size in self.labelled else _FRESH
-            pool = [*self.letters.get(size, ()), *(c for c in fresh if c not in self.taken and c not in declared)]
+            fresh = [c for c in _fresh(size, self) if c not in self.taken and c not in declared]
+            pool = [*self.letters.get(size, ()), *fresh]
             number = 1
             while all(c in used for c in pool):
                 pool.append(f"i{number}")
@@ -116,9 +116,22 @@ class Naming(NamedTuple):
         return Ident("kappa") if self.single_kernel else Ident("kappa", (), "", space)
 
 
+def _fresh(size: str, naming: Naming) -> tuple[str, ...]:
+    """Letters for further indices of a set; ranges that share a page share them out."""
+    if size in naming.labelled:
+        return _FRESH_LABELS
+    ranges = [s for s in naming.letters if s not in naming.labelled]
+    if len(ranges) < 2 or size not in ranges:
+        return _FRESH
+    return ("i", "j", *_FRESH[2 + ranges.index(size) :: len(ranges)])
+
+
 def naming_of(derivation: Derivation) -> Naming:
     multipliers = {m.label: m.letter for m in derivation.lagrangian.multipliers}
-    multipliers |= {v.label: v.letter for v in derivation.dual.variables}
+    for pair in derivation.folding.pairs:
+        letter = derivation.dual.variable(pair.label).letter
+        free = (x for x in (letter, "theta", "omega", "zeta") if x not in multipliers.values())
+        multipliers[pair.label] = next(free, pair.label)
     return _naming(derivation.model, derivation.primal, multipliers)
 
 

@@ -12,7 +12,8 @@ from kdsl.render.factoring import Bracketed, Collected, Difference, Fused, Part,
 from kdsl.render.naming import Naming
 
 _ONE = e.Numeral(Fraction(1))
-_ORDER = ("param", "size", "mult", "abs", "var", "loss", "norm", "sign", "data", "")
+_TURNED = {"<": ">", "<=": ">="}
+_ORDER = ("param", "size", "mult", "abs", "sign", "data", "var", "loss", "norm", "")
 
 
 def formula(poly: Poly, naming: Naming, style: str = "body") -> e.Expr:
@@ -30,7 +31,7 @@ def _summed(parts: Sequence[Collected], naming: Naming, style: str) -> e.Expr:
     if not parts:
         return e.Numeral(Fraction(0))
     ordered = list(parts) if style == "given" else sorted(parts, key=lambda part: _rank(part, style))
-    if style == "body" and ordered[0].coefficient < 0:
+    if style in ("body", "prediction") and ordered[0].coefficient < 0:
         ordered.sort(key=lambda part: part.coefficient < 0)
     return e.total(*((1 if part.coefficient > 0 else -1, _part(part, naming)) for part in ordered))
 
@@ -103,7 +104,7 @@ def _factor_rank(item: tuple[Part, int]) -> int:
     if isinstance(part, Bracketed):
         return 2 if part.front else len(_ORDER) + 2
     if isinstance(part, Bracket):
-        return len(_ORDER) + 2
+        return _ORDER.index("data")
     return _ORDER.index(role_of(part)) if isinstance(part, Sym) else len(_ORDER) + int(isinstance(part, Vec))
 
 
@@ -188,4 +189,6 @@ def bracket(found: Bracket, naming: Naming) -> e.Expr:
     sides = tuple(
         naming.symbol(side) if isinstance(side, Sym) else naming.index_expr(side) for side in (found.left, found.right)
     )
+    if found.relation in _TURNED and str(found.left) > str(found.right):
+        return e.Chain((sides[1], sides[0]), (_TURNED[found.relation],))
     return e.Chain(sides, (found.relation,))

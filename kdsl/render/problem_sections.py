@@ -100,7 +100,7 @@ def primal_section(model: m.Model, primal: Primal, naming: Naming) -> Section:
     over = ("over ", e.Listing(declared))
     lines = [Line(None, "", written(model.objective, model, naming), over, verb)]
     stated = [_constraint(c, model, naming) for c in model.constraints]
-    stated += [sign for v in model.variables for sign in _signs(v, naming)]
+    stated += [sign for v in model.variables for sign in _signs(v, model, naming)]
     if stated:
         lines.append(Line(None, "", e.Words(""), (), "subject to"))
     blocks: list[Block] = [Display((*lines, *stated))]
@@ -130,9 +130,12 @@ def _constraint(constraint: m.Constraint, model: m.Model, naming: Naming) -> Lin
     return Line(left, relation, right, side, f"  {constraint.label}")
 
 
-def _signs(variable: m.Variable, naming: Naming) -> list[Line]:
+def _signs(variable: m.Variable, model: m.Model, naming: Naming) -> list[Line]:
     sets = tuple(z.size for z in variable.sets)
     side = for_all(variable.indices, sets, (), naming, ranges=True)
+    conditions = tuple(e.Chain(_sides(c, model, naming), (c.relation,)) for c in variable.where)
+    if conditions:
+        side = (*side, " with ", e.Listing(conditions))
     symbol = _declared(variable, naming)
     ends = ((variable.interval.lower, ">="), (variable.interval.upper, "<="))
     if variable.kernel is not None:

@@ -9,7 +9,7 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.dual import FoldedNorm, MergedPair
 from kdsl.algebra.kkt import KktCondition
 from kdsl.algebra.poly import Poly, substitute
-from kdsl.algebra.terms import Vec
+from kdsl.algebra.terms import Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Untranslatable, Value
 from kdsl.language import model as m
 from kdsl.language import syntax as s
@@ -67,15 +67,21 @@ def _pair_lines(pair: MergedPair, derivation: Derivation, naming: Naming) -> lis
 
 
 def _norm_line(norm: FoldedNorm, derivation: Derivation, naming: Naming) -> Line:
-    """label = sqrt(numerator / denominator), a rational square taken out."""
+    """label = sqrt(numerator / denominator), squares of numbers and of parameters taken out."""
     square = norm.numerator * norm.denominator.inverse()
     content = min((abs(c) for c in square.terms.values()), default=Fraction(1))
-    top, bottom = isqrt(content.numerator), isqrt(content.denominator)
+    outside = Fraction(isqrt(content.numerator), isqrt(content.denominator))
+    front = Poly.number(outside) if outside * outside == content else Poly.number(1)
+    shared = [
+        (f, p)
+        for f, p in next(iter(square.terms)).factors
+        if isinstance(f, Sym) and f.role == "param" and p % 2 == 0 and all((f, p) in m.factors for m in square.terms)
+    ]
+    for factor, power in shared:
+        front = front * Poly.of(factor, power // 2)
+    root = e.SquareRoot(formula(square * (front * front).inverse(), naming, "dual"))
     symbol = naming.symbol(derivation.lagrangian.multiplier(norm.label).symbol)
-    if Fraction(top, bottom) ** 2 != content:
-        return Line(symbol, "=", e.SquareRoot(formula(square, naming, "dual")))
-    root = e.SquareRoot(formula(square.scale(1 / content), naming, "dual"))
-    return Line(symbol, "=", e.times(e.number(Fraction(top, bottom)), root))
+    return Line(symbol, "=", e.times(formula(front, naming), root))
 
 
 # ---------------------------------------------------------------- decision function
