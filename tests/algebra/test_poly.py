@@ -269,7 +269,9 @@ def test_derivative_in_a_vector(a: Poly, seed: int) -> None:
 
 
 def degree_in_w(a: Poly) -> int:
-    return max((sum(p for f, p in m.factors if isinstance(f, Inner) and not f.left.feature) for m in a.terms), default=0)
+    return max(
+        (sum(p for f, p in m.factors if isinstance(f, Inner) and not f.left.feature) for m in a.terms), default=0
+    )
 
 
 @FAST
