@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
+from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel, block_rows
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import GramOracle
@@ -38,8 +38,11 @@ class KernelGram:
         """The whole matrix, symmetric to the last bit, where it is small enough."""
         if 8 * self.size**2 * KEPT_SHARE > self.memory:
             return None
-        full = self.evaluate(self.points)
-        lower = np.tril_indices(self.size, -1)
+        full = np.empty((self.size, self.size))
+        step = block_rows(self.size, self.memory)
+        for start in range(0, self.size, step):
+            full[start : start + step] = self.evaluate(self.points[start : start + step])
+        lower = np.tri(self.size, k=-1, dtype=bool)
         full[lower] = full.T[lower]
         return full
 

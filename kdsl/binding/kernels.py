@@ -12,6 +12,7 @@ from kdsl.binding.table import Floats, Matrix
 from kdsl.solving.native_kernel import NativeKernel
 
 DEFAULT_MEMORY = 1 << 28
+CACHE = 1 << 23
 TEMPORARIES = 4  # arrays of the size of a block that are alive at once while a block is computed
 
 Against = Callable[[Matrix], Floats]
@@ -62,8 +63,8 @@ class Kernel:
 
 
 def block_rows(columns: int, memory: int) -> int:
-    """How many rows of `columns` float64 entries to compute at a time."""
-    return max(1, memory // (8 * TEMPORARIES * max(1, columns)))
+    """How many rows of `columns` float64 entries to compute at a time: what stays in the cache is twice as fast."""
+    return max(1, min(memory, CACHE) // (8 * TEMPORARIES * max(1, columns)))
 
 
 @dataclass(frozen=True)

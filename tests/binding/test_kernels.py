@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -125,6 +127,24 @@ def test_gram_oracle_over_several_inputs(form, memory):
     vector = np.random.default_rng(0).normal(size=32)
     np.testing.assert_allclose(gram.matvec(vector), full @ vector, rtol=1e-12, atol=1e-13)
     assert (gram.kept is None) == (memory == 3000)
+
+
+def test_the_kept_matrix_is_symmetric_to_the_last_bit():
+    gram = KernelGram(Polynomial(3, 0.3, 1.0), points(300, 25))
+    full = gram.rows(np.arange(300))
+    np.testing.assert_array_equal(full, full.T)
+
+
+def test_memory_stays_within_the_budget():
+    x = points(3000, 20)
+    gram = KernelGram(Gaussian(0.05), x, memory=1 << 22)
+    vector = np.ones(3000)
+    gram.matvec(vector)
+    tracemalloc.start()
+    gram.matvec(vector)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * (1 << 22)
 
 
 def test_rows_that_are_kept_are_not_the_callers_to_change():
