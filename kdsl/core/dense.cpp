@@ -14,6 +14,7 @@ constexpr double kFloor = 4.0 * double(std::numeric_limits<K>::epsilon());
 
 constexpr double kTiny = std::numeric_limits<double>::min();
 constexpr std::int64_t kBetweenChecks = 256;
+constexpr int kBetweenExchanges = 8;
 constexpr std::int64_t kBeforeNewton = 10;   // steps for each coordinate before a Newton step is thought of
 constexpr int kNewtonSteps = 20;             // in a row, while coordinates keep meeting their break points
 constexpr std::int64_t kMostNewton = 2000;   // free coordinates
@@ -67,7 +68,7 @@ void Dense<T, K>::update(std::int64_t a, double da, std::int64_t b, double db) {
 
 // Fills direction_ with the way to go and returns m - M.
 template <class T, class K>
-double Dense<T, K>::choose() {
+double Dense<T, K>::choose(double eps) {
     const Segment* worst = nullptr;
     double gap = -kInfinity;
     for (const Segment& s : segments_) {
@@ -76,7 +77,9 @@ double Dense<T, K>::choose() {
         if (violation > gap) gap = violation, worst = &s;
     }
     direction_.clear();
-    if (exchange_ != nullptr) {
+    // Pairs do most of the work; what descends over several classes is asked for now and then, and before the end.
+    if (exchange_ != nullptr && (!(gap > eps) || ++since_exchange_ >= kBetweenExchanges)) {
+        since_exchange_ = 0;
         for (const Segment& s : segments_) {
             rise_[s.cls] = s.extremes.rise;
             fall_[s.cls] = s.extremes.fall;
@@ -131,7 +134,7 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
     limit = std::min(limit, control.remaining());
     std::int64_t since_newton = 0, patience = kBeforeNewton * n_;
     for (std::int64_t steps = 0;; ++steps) {
-        const double gap = choose();
+        const double gap = choose(eps);
         control.gap = gap;
         if (!(gap > eps) || direction_.coordinate.empty()) return {DenseEnd::converged, gap, {}};
         if (steps >= limit) return {DenseEnd::limit, gap, {}};

@@ -54,7 +54,7 @@ private:
 
     void refresh_sides(std::int64_t i, double t);
     void update(std::int64_t a, double da, std::int64_t b, double db);
-    double choose();
+    double choose(double eps);
     double curvature() const;
     StepEnd move(std::vector<double>& t, double slope, double curvature, bool& any);
     std::int64_t newton_cost();
@@ -70,6 +70,7 @@ private:
     const Passes<T, K>& passes_;
     Exchange* exchange_;
     std::vector<Segment> segments_;
+    int since_exchange_ = 0;
     std::vector<double> rise_, fall_;
     std::vector<std::int64_t> segment_of_class_;
     Aligned<T> f_, above_, below_, diagonal_;

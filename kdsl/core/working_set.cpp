@@ -20,7 +20,7 @@ constexpr double kInner = 0.1;         // of the gap is where the inner solver s
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr std::int64_t kFewClasses = 64;
-constexpr std::int64_t kMany = 6000;   // coordinates, from which working sets are larger
+constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
 class WorkingSetStage final : public Stage {
 public:

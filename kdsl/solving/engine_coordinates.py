@@ -6,6 +6,7 @@ v_k = a_k t_k, so that A t = a reads sum_c D_c (sum of v over class c) = a, and 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,8 +78,9 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
     allowed = 1e-12 * (1.0 + np.abs(form.target) + abs(matrix) @ np.abs(v))
     if (np.abs(form.target - matrix @ v) <= allowed).all():
         return v
-    if form.classes.decoupled:
-        return _fill(form, v)
+    filled = _fill(form, v)
+    if filled is not None or form.classes.decoupled:
+        return filled
     from scipy.optimize import linprog
 
     bounds = np.column_stack([h.lower, h.upper])
@@ -167,29 +169,46 @@ def _rescale(h: Separable, source: Ints, scale: Floats) -> Separable:
     )
 
 
-def _fill(form: EngineForm, v: Floats) -> Floats | None:
-    """v with each class brought to its total, coordinate after coordinate moved to its bound."""
-    h, classes = form.separable, form.classes
-    reached = np.zeros(len(form.target))
+def _fill(form: EngineForm, start: Floats) -> Floats | None:
+    """`start` with each class brought to a total that meets the rows, one coordinate after another to its bound."""
+    h, classes, v = form.separable, form.classes, start.copy()
+    begin = classes.begin[int(classes.first_is_free) :]
+    parts = [slice(int(a), int(b)) for a, b in pairwise(begin)]
+    direction = sp.csc_array(form.matrix[:, form.source[begin[:-1]]] @ sp.diags_array(1 / form.scale[begin[:-1]]))
+    if len(classes.totals) == len(parts):
+        totals = classes.totals
+    elif classes.decoupled:  # one row for each class
+        totals = form.target[direction.indices] / direction.data
+    else:
+        lowest = np.array([h.lower[part].sum() for part in parts])
+        highest = np.array([h.upper[part].sum() for part in parts])
+        totals = _class_totals(direction, form.target, np.array([v[part].sum() for part in parts]), lowest, highest)
     size = np.abs(form.target).max(initial=0.0)
-    tied = range(int(classes.first_is_free), len(classes.begin) - 1)
-    rows_of = form.matrix[:, form.source[classes.begin[list(tied)]]] if len(tied) else form.matrix[:, :0]
-    totals = classes.totals
-    if len(totals) != len(tied):
-        totals = np.array([form.target[rows_of.indices[rows_of.indptr[i]]] for i in range(len(tied))])
-    for i, c in enumerate(tied):
-        part = slice(int(classes.begin[c]), int(classes.begin[c + 1]))
-        missing = float(totals[i] - v[part].sum())
+    for part, total in zip(parts, totals, strict=True):
+        missing = float(total - v[part].sum())
         bound = h.upper[part] if missing > 0 else h.lower[part]
         room = np.abs(bound - v[part])
         before = np.r_[0.0, np.cumsum(room)[:-1]]
         taken = np.clip(abs(missing) - before, 0.0, room)
-        v[part] += np.copysign(taken, missing)
         full = (taken == room) & np.isfinite(bound)
-        v[part] = np.where(full, bound, v[part])
-        if abs(totals[i] - v[part].sum()) > 1e-9 * (size + np.abs(v[part]).sum()):
+        v[part] = np.where(full, bound, v[part] + np.copysign(taken, missing))
+        if abs(total - v[part].sum()) > 1e-9 * (size + np.abs(v[part]).sum()):
             return None
-        column = rows_of[:, [i]].toarray().ravel() / form.scale[classes.begin[c]]
-        reached += column * totals[i]
-    allowed = 1e-9 * (1.0 + np.abs(form.target))
-    return v if (np.abs(reached - form.target) <= allowed).all() else None
+    return v if (np.abs(direction @ totals - form.target) <= 1e-9 * (1.0 + np.abs(form.target))).all() else None
+
+
+def _class_totals(
+    direction: sp.csc_array[Any], target: Floats, totals: Floats, lowest: Floats, highest: Floats
+) -> Floats:
+    """Totals within their bounds that meet the rows: least squares over the classes that no bound has stopped."""
+    dense = direction.toarray()
+    free = np.ones(len(totals), bool)
+    for _ in range(len(totals) + 1):
+        step = np.linalg.lstsq(dense[:, free], target - dense @ totals, rcond=None)[0]
+        moved = totals.copy()
+        moved[free] += step
+        totals = np.clip(moved, lowest, highest)
+        if (totals == moved).all():
+            break
+        free &= totals == moved
+    return totals
