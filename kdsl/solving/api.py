@@ -18,7 +18,8 @@ from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import KernelExpr
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
-from kdsl.solving.solve import pose, solve_posed
+from kdsl.solving.posed import pose
+from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of
 
 

@@ -79,8 +79,18 @@ class IdentityGram:
         return np.array(vector, dtype=np.float64)
 
 
-def lower(energies: Energies, values: Values, spaces: Mapping[str, Space], outer: float | None = None) -> Lowered:
-    """The normal form of a dual on data; `outer` is the value of the norm multiplier that is kept."""
+def lower(
+    energies: Energies,
+    values: Values,
+    spaces: Mapping[str, Space],
+    outer: float | None = None,
+    saturated: str | None = None,
+) -> Lowered:
+    """The normal form of a dual on data.
+
+    outer: the value of the norm multiplier that is kept. saturated: the unknown whose row cannot hold with
+    equality; its row goes, its multipliers stay at their upper bounds, and curvatures are taken there, unfolded.
+    """
     variables = tuple(v for v in energies.dual.variables if v.label != energies.outer)
     families = _families(variables, values)
     size = sum(family.count for family in families.values())
@@ -92,6 +102,12 @@ def lower(energies: Energies, values: Values, spaces: Mapping[str, Space], outer
     if energies.outer is not None:
         assert outer is not None
         zeros[energies.outer] = np.asarray(outer)
+    pinned: set[str] = set()
+    if saturated is not None:
+        for row in energies.dual.rows:
+            if row.origin == saturated:
+                pinned |= {name for role, name in row.body.symbols() if role == "mult"}
+        zeros.update({label: _upper_bounds(families[label], values) for label in pinned})
     at = values.with_multipliers(zeros).with_definitions(energies.dual.definitions)
 
     def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
@@ -101,15 +117,24 @@ def lower(energies: Energies, values: Values, spaces: Mapping[str, Space], outer
     blocks: list[HilbertBlock] = []
     origins: list[BlockOrigin] = []
     for energy in energies.energies:
-        for block, origin in _blocks(energy, at, spaces, size, column_of, scale):
+        for block, origin in _blocks(_unfolded(energy, saturated), at, spaces, size, column_of, scale):
             blocks.append(block)
             origins.append(origin)
-    separable = _separable(energies, families, at)
+    separable = _separable(energies, families, at, pinned)
     constant_part, _ = energies.separable.split(lambda m: _degree(m, families) == 0)
     constant = -float(evaluate(constant_part, at))
-    rows = _rows(energies, families, at, size, column_of)
+    rows = _rows(energies, at, size, column_of, saturated)
     problem = NormalForm(tuple(blocks), separable, rows, constant)
     return Lowered(problem, families, tuple(origins), energies.norm is not None)
+
+
+def _upper_bounds(family: Family, values: Values) -> Array:
+    assert family.variable.upper is not None
+    return evaluate(family.variable.upper, values, dict(zip(family.variable.indices, family.shape, strict=True)))
+
+
+def _unfolded(energy: Energy, saturated: str | None) -> Energy:
+    return energy if saturated is None else energy._replace(curvature=energy.unfolded)
 
 
 def _families(variables: tuple[DualVariable, ...], values: Values) -> dict[str, Family]:
@@ -172,14 +197,14 @@ def _block(name: str, gram: GramOracle, atoms: sp.csc_array, shift: Floats) -> H
 # ------------------------------------------------------------------ separable
 
 
-def _separable(energies: Energies, families: Mapping[str, Family], values: Values) -> Separable:
+def _separable(energies: Energies, families: Mapping[str, Family], values: Values, pinned: set[str]) -> Separable:
     """h = -(linear and diagonal terms) + conjugates, on the box, with a kink at 0 where |theta| occurs."""
     offsets: list[Ints] = [np.zeros(1, dtype=np.int64)]
     pieces: list[Floats] = []
     total = 0
     for family in families.values():
         terms = [t for t in energies.dual.conjugates if t.label == family.variable.label]
-        counts, table = _pieces(family, energies.separable, terms, values)
+        counts, table = _pieces(family, energies.separable, terms, values, family.variable.label in pinned)
         offsets.append(total + np.cumsum(counts))
         pieces.append(table)
         total += int(counts.sum())
@@ -187,7 +212,9 @@ def _separable(energies: Energies, families: Mapping[str, Family], values: Value
     return Separable(np.concatenate(offsets), *(np.ascontiguousarray(row) for row in table))
 
 
-def _pieces(family: Family, separable: Poly, terms: list[ConjugateTerm], values: Values) -> tuple[Ints, Floats]:
+def _pieces(
+    family: Family, separable: Poly, terms: list[ConjugateTerm], values: Values, pinned: bool
+) -> tuple[Ints, Floats]:
     """(pieces of each member, the five rows left, right, curvature, slope, value of all pieces in order)."""
     variable = family.variable
     inside = family.positions >= 0
@@ -202,6 +229,8 @@ def _pieces(family: Family, separable: Poly, terms: list[ConjugateTerm], values:
     curvature = -members(derivative(derivative(separable, variable.symbol), variable.symbol))
     kink = -members(derivative(separable, variable.symbol._replace(role="abs")))
     lower, upper = members(variable.lower, -np.inf), members(variable.upper, np.inf)
+    if pinned:
+        lower = upper.copy()
     absent = ~np.isfinite(curvature)  # a zero weight: the point is absent from the loss
     curvature[absent] = 0.0
     lower[absent] = upper[absent] = 0.0
@@ -251,11 +280,13 @@ def _first_of_empty(stack: Floats) -> NDArray[np.bool_]:
 # ----------------------------------------------------------------------- rows
 
 
-def _rows(energies: Energies, families: Mapping[str, Family], values: Values, size: int, column_of: Column) -> Rows:
+def _rows(energies: Energies, values: Values, size: int, column_of: Column, saturated: str | None) -> Rows:
     matrices: list[sp.csc_array] = [sp.csc_array((0, size))]
     targets: list[Floats] = [np.zeros(0)]
     equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
     for row in energies.dual.rows:
+        if row.origin == saturated:
+            continue
         lengths = {name: values.size(z) for name, z in zip(row.indices, row.sets, strict=True)}
         matrix, constant = linear_matrix(row.body, lengths, size, column_of, values)
         keep = np.ones(len(constant), dtype=bool)

@@ -8,7 +8,6 @@ on the norm is not active, and a lambda so small that lambda times the slack is 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kdsl.algebra.numeric import evaluate
 from kdsl.solving.backends.interface import Options, Progress
@@ -16,12 +15,10 @@ from kdsl.solving.certificate import Products
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import Floats
+from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, route
 from kdsl.solving.unknowns import hilbert_unknowns, with_unknowns
-
-if TYPE_CHECKING:
-    from kdsl.solving.solve import Posed
 
 _DOUBLINGS = 60
 

@@ -4,94 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.energies import Energies, energies_of
-from kdsl.algebra.numeric import Array, Values, evaluate
-from kdsl.algebra.primal import Condition
-from kdsl.algebra.terms import Vec
-from kdsl.binding.bound import Bound
-from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
-from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.algebra.numeric import Array
+from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
-from kdsl.solving.certificate import (
-    Certificate,
-    Products,
-    Residual,
-    kkt_gap,
-    normal_form_value,
-    relative_gap,
-    residuals,
-)
+from kdsl.solving.certify import Point, certify
+from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
-from kdsl.solving.feasible import feasible_point
-from kdsl.solving.lowering import Lowered, lower
+from kdsl.solving.infeasibility import measure_ray, recession_problem, row_conflict
+from kdsl.solving.lowering import lower
+from kdsl.solving.norm_search import search_norm
 from kdsl.solving.normal_form import Floats
+from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, route
-from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
-from kdsl.solving.scalars import Scalars, minimise_scalars
-from kdsl.solving.spaces import Space, build_spaces, problem_values
-from kdsl.solving.unknowns import HilbertUnknown, exact_multipliers, hilbert_unknowns, with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
 _LIMITS = {"iteration_limit": "user_limit", "time_limit": "user_limit", "interrupted": "user_limit"}
-
-
-@dataclass(frozen=True, eq=False)
-class Posed:
-    """A derivation with its data, ready to be solved."""
-
-    derivation: Derivation
-    bound: Bound
-    parameters: Mapping[str, float]
-    kernels: Mapping[str, Kernel]
-    spaces: Mapping[str, Space]
-    values: Values
-    energies: Energies
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A primal and a dual point of a posed problem, and what they prove."""
-
-    lowered: Lowered
-    theta: Floats
-    multipliers: Mapping[str, Array]
-    unknowns: Mapping[str, HilbertUnknown]
-    scalar_problem: ScalarProblem
-    scalars: Scalars
-    certificate: Certificate
-
-
-def pose(
-    derivation: Derivation,
-    bound: Bound,
-    parameters: Mapping[str, float],
-    kernels: Mapping[str, Kernel],
-    memory: int = DEFAULT_MEMORY,
-) -> Posed:
-    """What can be prepared before any choice of a solver."""
-    energies = energies_of(derivation)
-    if energies is None or energies.dual.entropies or energies.dual.cones:
-        raise KdslError(
-            [
-                Diagnostic(
-                    "K610",
-                    "this dual is not a quadratic program in its multipliers",
-                    why="entropies, cones and several norm bounds need a conic solver on explicit features",
-                    help="`kdsl derive --verify` still derives and checks it",
-                )
-            ]
-        )
-    spaces = build_spaces(derivation, bound, kernels, memory)
-    return Posed(derivation, bound, parameters, kernels, spaces, problem_values(bound, parameters, spaces), energies)
 
 
 def solve_posed(
@@ -101,23 +36,45 @@ def solve_posed(
     start: Floats | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """The certified solution of a posed problem."""
+    """The certified solution of a posed problem; NoSolution, with a witness, where there is none."""
     began = time.perf_counter()
+    outer = None
     if posed.energies.outer is not None:
-        from kdsl.solving.norm_search import search_norm
-
         raw, chosen, outer = search_norm(posed, options, backend, progress)
+        lowered_at = began
+        point = certify(posed, raw.theta, outer)
     else:
-        lowered = lower(posed.energies, posed.values, posed.spaces)
+        lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated)
+        lowered_at = time.perf_counter()
+        conflict = row_conflict(lowered.problem)
+        if conflict is not None:
+            raise explain_conflict(posed, lowered, conflict)
         chosen = route(facts_of(lowered.problem), backend, options.tol)
         raw = chosen.backend.solve(lowered.problem, options, start, progress)
-        outer = None
-    point = certify(posed, raw.theta, outer)
-    if outer is None:
+        point = certify(posed, raw.theta)
         raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
-    total = time.perf_counter() - began
-    seconds = {"solve": raw.seconds, "total": total}
+        if point.certificate.status(options.tol, options.kkt_tol) != "optimal":
+            _look_for_a_ray(posed, point, options, backend)
+    ended = time.perf_counter()
+    seconds = {
+        "lower": lowered_at - began,
+        "solve": raw.seconds,
+        "certify": max(ended - lowered_at - raw.seconds, 0.0),
+        "total": ended - began,
+    }
     return _solution(posed, point, raw, chosen, options, seconds)
+
+
+def _look_for_a_ray(posed: Posed, point: Point, options: Options, backend: str | None) -> None:
+    """NoSolution where a direction without energy lets the dual grow for ever."""
+    recession = recession_problem(point.lowered.problem)
+    if recession is None or row_conflict(recession) is not None:
+        return
+    chosen = route(facts_of(recession), None, 1e-12)
+    found = chosen.backend.solve(recession, replace(options, tol=1e-12, kkt_tol=None))
+    ray = measure_ray(recession, found.theta)
+    if ray.proves:
+        raise explain_ray(posed, ray)
 
 
 def _tightened(
@@ -141,77 +98,6 @@ def _tightened(
         raw = replace(again, iterations=raw.iterations + again.iterations, seconds=raw.seconds + again.seconds)
         point = certify(posed, raw.theta)
     return raw, point
-
-
-# ------------------------------------------------------------------ certifying
-
-
-def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
-    """The best primal point for the Hilbert part of theta, the nearest feasible dual point, and their gap."""
-    derivation, energies = posed.derivation, posed.energies
-    lowered = lower(energies, posed.values, posed.spaces, outer)
-    theta, row_residual = feasible_point(lowered.problem, theta)
-    products = Products.at(lowered.problem, theta)
-    pairs = energies.folding.pairs == derivation.folding.pairs
-    kept = None if energies.outer is None or outer is None else (energies.outer, outer)
-    multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, kept)
-    norm = None if energies.norm is None else float(multipliers[energies.norm.label])
-    unknowns = hilbert_unknowns(derivation, lowered, products, posed.spaces, norm)
-    unknowns = _inside_balls(posed, unknowns)
-    values = with_unknowns(posed.values, unknowns, posed.spaces)
-    problem = scalar_problem(derivation, values)
-    scalars = minimise_scalars(problem)
-    value = problem.value(scalars.z)
-    lowest = normal_form_value(lowered.problem, theta, products)
-    dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
-    arrays = {**values.arrays, **{name: family.read(scalars.z) for name, family in problem.families.items()}}
-    found = residuals(derivation, replace(values, arrays=arrays, multipliers=multipliers))
-    sense = derivation.primal.sense
-    certificate = Certificate(
-        sense * value,
-        sense * dual,
-        abs(value - dual),
-        relative_gap(value, dual),
-        kkt_gap(lowered.problem, theta, products) if not lowered.squared else None,
-        found,
-        _feasibility(derivation, found),
-        row_residual,
-    )
-    return Point(lowered, theta, multipliers, unknowns, problem, scalars, certificate)
-
-
-def _feasibility(derivation: Derivation, found: tuple[Residual, ...]) -> float:
-    labels = {condition.label for condition in derivation.primal.conditions}
-    return max((r.value for r in found if r.condition in labels), default=0.0)
-
-
-def _inside_balls(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> dict[str, HilbertUnknown]:
-    """Every unknown with a bound on its norm, shrunk to it where rounding or the search left it outside."""
-    result = dict(unknowns)
-    for condition in posed.derivation.primal.conditions:
-        if condition.kind == "ball":
-            name = next(name for role, name in condition.body.symbols() if role == "vector")
-            values = with_unknowns(posed.values, result, posed.spaces)
-            factor = _shrinking(condition, values, result[name])
-            if factor < 1.0:
-                result[name] = result[name].scaled(factor)
-    return result
-
-
-def _shrinking(condition: Condition, values: Values, unknown: HilbertUnknown) -> float:
-    """The factor t <= 1 with a t^2 |w|^2 - c <= 0 where the condition reads a |w|^2 - c <= 0."""
-    body = float(evaluate(condition.body, values))
-    constant = float(evaluate(condition.body, _without_norm(values)))
-    if body <= 0:
-        return 1.0
-    return float(np.sqrt(max(-constant, 0.0) / (body - constant)))
-
-
-def _without_norm(values: Values) -> Values:
-    def zero(vec: Vec) -> Array:
-        return np.zeros_like(values.diagonal(vec))
-
-    return replace(values, diagonal=zero)
 
 
 # ---------------------------------------------------------------- the solution
@@ -248,7 +134,7 @@ def _solution(
         posed.parameters,
         raw.iterations,
         seconds,
-        (*posed.bound.warnings, *chosen.warnings),
+        (*posed.bound.warnings, *chosen.warnings, *_notes(posed, point)),
         posed.derivation,
         posed.bound,
         predictor_of(posed, point),
@@ -259,6 +145,37 @@ def _is_wide(interval: tuple[float, float], tol: float) -> bool:
     """Whether an interval is more than the inaccuracy of the solution."""
     low, high = interval
     return high - low > 100 * tol * max(1.0, abs(low), abs(high))
+
+
+def _notes(posed: Posed, point: Point) -> tuple[Diagnostic, ...]:
+    """What a person should know about a solution that is an answer all the same."""
+    notes = []
+    saturated = posed.saturated
+    if saturated is not None:
+        shown = posed.derivation.primal.unknown(saturated).shown
+        notes.append(
+            Diagnostic(
+                "K622",
+                f"`{shown}` is 0 and every multiplier is at its upper bound",
+                (),
+                "the penalty of the slacks is so low that leaving every example outside is cheapest",
+                "raise the penalty (for a soft sphere, C above 1/l)",
+                "warning",
+            )
+        )
+    norm = posed.energies.norm
+    if norm is not None and float(point.multipliers[norm.label]) <= 1e-9:
+        notes.append(
+            Diagnostic(
+                "K623",
+                f"the bound `{norm.label}` on the norm is not tight: its multiplier is 0",
+                (),
+                "the best value is reached with a norm of 0 (for a margin: the reduced hulls of the classes meet)",
+                "lower the weight of the slacks, or ask for less",
+                "warning",
+            )
+        )
+    return tuple(notes)
 
 
 def _support(point: Point) -> Support:

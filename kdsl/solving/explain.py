@@ -1,0 +1,88 @@
+"""Words for problems without a solution: the user's unknowns and parameters in place of rows and rays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kdsl.algebra.poly import Poly
+from kdsl.algebra.terms import Sym
+from kdsl.language.diagnostics import Diagnostic
+from kdsl.solving.infeasibility import Conflict, NoSolution, Ray
+from kdsl.solving.lowering import Lowered
+from kdsl.solving.posed import Posed
+
+
+def explain_conflict(posed: Posed, lowered: Lowered, conflict: Conflict) -> NoSolution:
+    """The dual's rows cannot all hold: the primal falls without end."""
+    witness = _witness(posed, conflict)
+    along = ", ".join(f"{name} {weight:+.4g}" for name, weight in witness.items() if weight)
+    allowed = f"at most {conflict.reachable:.6g}" if np.isfinite(conflict.reachable) else "any amount"
+    changes = _parameter_changes(posed, lowered, conflict.factor)
+    return NoSolution(
+        "unbounded",
+        Diagnostic(
+            "K620",
+            f"`{posed.derivation.model.name}` is unbounded on these data: its objective falls without end",
+            (),
+            f"the multipliers would have to add up to {conflict.asked:.6g} (rows weighted by {along}) where their "
+            f"bounds allow {allowed}; moving along these unknowns lowers the objective for ever",
+            changes or "the penalties are too weak for what the objective rewards",
+        ),
+        witness,
+    )
+
+
+def _witness(posed: Posed, conflict: Conflict) -> dict[str, float]:
+    """The weights of the rows by the unknown that each comes from, scaled to a largest size of 1."""
+    names: list[str] = []
+    for row in posed.energies.dual.rows:
+        lengths = [posed.values.size(z) for z in row.sets]
+        count = int(np.prod(lengths, dtype=int))
+        names += [row.origin] if count == 1 else [f"{row.origin}[{n}]" for n in range(count)]
+    size = float(np.abs(conflict.weights).max())
+    pairs = zip(names, conflict.weights / size, strict=False)
+    return {name: float(weight) for name, weight in pairs if abs(weight) > 1e-9}
+
+
+def _parameter_changes(posed: Posed, lowered: Lowered, factor: float) -> str:
+    """Which value of a parameter that the upper bounds are proportional to would be enough."""
+    if not np.isfinite(factor):
+        return ""
+    hints = []
+    bounds = {family.variable.upper for family in lowered.families.values() if family.variable.upper is not None}
+    for name, value in posed.parameters.items():
+        powers = {_power(bound, name) for bound in bounds}
+        if powers == {1}:
+            hints.append(f"{name} >= {value * factor:.6g}")
+        elif powers == {-1}:
+            hints.append(f"{name} <= {value / factor:.6g}")
+    return f"it is bounded for {' or '.join(hints)}" if hints else ""
+
+
+def _power(bound: Poly, name: str) -> int:
+    """The power of a parameter in a bound that is one monomial; 0 where it has no single one."""
+    if len(bound.terms) != 1:
+        return 0
+    ((monomial, _),) = bound.terms.items()
+    return next((p for f, p in monomial.factors if isinstance(f, Sym) and (f.role, f.name) == ("param", name)), 0)
+
+
+def explain_ray(posed: Posed, ray: Ray) -> NoSolution:
+    """The dual grows without end: no point satisfies the constraints."""
+    margin = float(np.sqrt(ray.energy))
+    labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
+    named = ", ".join(f"`{label}`" for label in labels)
+    return NoSolution(
+        "infeasible",
+        Diagnostic(
+            "K621",
+            f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named}",
+            (),
+            "there are multipliers of total gain 1 whose expansion has a norm of "
+            f"{margin:.3g}, nothing but rounding beside {np.sqrt(ray.scale):.3g}: the constraints contradict each "
+            f"other, and no margin above {margin:.3g} can be had",
+            "add slacks with a penalty (a soft margin), use a kernel that separates, or look for equal examples with "
+            "opposite demands",
+        ),
+        {"energy": ray.energy, "scale": ray.scale, "length": ray.length},
+    )

@@ -1,0 +1,180 @@
+"""Says why a problem has no solution, with a numeric witness that is checked here and not taken from a solver.
+
+Rows that conflict: weights nu on the rows for which nu'a exceeds everything that nu'A theta can reach in the boxes.
+Then the dual is infeasible and the primal, if it has a feasible point, falls without end along the scalars nu.
+A ray: d >= 0 with A d = 0, no energy, and a gain: the dual grows without end, so the primal is infeasible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.feasible import feasible_point
+from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
+
+_CLEAR = 1e-7  # a conflict must exceed rounding by this share of the sizes involved
+
+
+class NoSolution(KdslError):
+    """A problem without a solution: status "infeasible", "unbounded" or "infeasible_or_unbounded", and its witness."""
+
+    def __init__(self, status: str, diagnostic: Diagnostic, witness: Mapping[str, float]) -> None:
+        super().__init__([diagnostic])
+        self.status = status
+        self.witness = dict(witness)
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """nu'a = asked while nu'A theta <= reachable for every theta in the boxes, and asked > reachable.
+
+    `factor` is how many times larger the finite upper bounds would have to be (infinite: no such factor helps).
+    """
+
+    weights: Floats
+    asked: float
+    reachable: float
+    factor: float
+
+
+def row_conflict(problem: NormalForm) -> Conflict | None:
+    """A conflict between rows and boxes, None where there is a feasible point. No kernel is evaluated."""
+    if problem.rows.matrix.shape[0] == 0:
+        return None
+    _, residual = feasible_point(problem, np.zeros(problem.size))
+    if residual <= 1e-9:
+        return None
+    weights = _farkas(problem)
+    if weights is None:
+        return None
+    asked = float(weights @ problem.rows.target)
+    reachable = _reach(problem, weights)
+    size = max(1e-300, float(np.abs(weights) @ np.maximum(1.0, np.abs(problem.rows.target))))
+    if asked - reachable <= _CLEAR * size:
+        return None
+    return Conflict(weights, asked, reachable, _needed_factor(problem))
+
+
+def _farkas(problem: NormalForm) -> Floats | None:
+    """Multipliers of the rows in min sum of violations: they separate when the minimum is not 0."""
+    from scipy.optimize import linprog
+
+    rows, n = problem.rows, problem.size
+    count = rows.matrix.shape[0]
+    sign = np.where(rows.equality, 1.0, 0.0)
+    # A theta + p - q = a; an inequality has only its own slack and q
+    cost = np.concatenate([np.zeros(n), np.ones(count) * sign, np.ones(count)])
+    slack = sp.diags_array(np.ones(count))
+    matrix = sp.csr_array(sp.hstack([rows.matrix, slack, -slack]))
+    bounds = np.column_stack(
+        [
+            np.concatenate([problem.separable.lower, np.zeros(2 * count)]),
+            np.concatenate([problem.separable.upper, np.full(2 * count, np.inf)]),
+        ]
+    )
+    answer = linprog(cost, A_eq=matrix, b_eq=rows.target, bounds=bounds, method="highs")
+    if answer.status != 0 or answer.fun <= 0:
+        return None
+    return np.asarray(answer.eqlin.marginals, dtype=np.float64)
+
+
+def _reach(problem: NormalForm, weights: Floats) -> float:
+    """max of weights'A theta over the boxes (an inequality row with a positive weight is not a conflict: infinite)."""
+    if np.any(weights[~problem.rows.equality] > _CLEAR * np.abs(weights).max(initial=0.0)):
+        return np.inf
+    price = np.asarray(sp.csr_array(problem.rows.matrix.T) @ weights)
+    h = problem.separable
+    scale = np.abs(price).max(initial=0.0)
+    moving = np.abs(price) > 1e-12 * scale
+    best = np.where(price > 0, h.upper, h.lower)[moving] * price[moving]
+    return float(best.sum())
+
+
+def _needed_factor(problem: NormalForm) -> float:
+    """The least t for which rows and boxes agree with every finite upper bound multiplied by t."""
+    from scipy.optimize import linprog
+
+    rows, n, h = problem.rows, problem.size, problem.separable
+    finite = np.flatnonzero(np.isfinite(h.upper))
+    if not len(finite):
+        return float("inf")
+    pick = sp.csr_array((np.ones(len(finite)), (np.arange(len(finite)), finite)), (len(finite), n))
+    above = sp.hstack([pick, sp.csr_array(-h.upper[finite][:, None])])
+    equal = np.flatnonzero(rows.equality)
+    less = np.flatnonzero(~rows.equality)
+    matrix = sp.csr_array(rows.matrix)
+    wide = sp.hstack([matrix, sp.csr_array((matrix.shape[0], 1))], format="csr")
+    answer = linprog(
+        np.r_[np.zeros(n), 1.0],
+        A_ub=sp.vstack([above, wide[less]]),
+        b_ub=np.concatenate([np.zeros(len(finite)), rows.target[less]]),
+        A_eq=wide[equal],
+        b_eq=rows.target[equal],
+        bounds=np.column_stack([np.r_[h.lower, 0.0], np.full(n + 1, np.inf)]),
+        method="highs",
+    )
+    return float(answer.fun) if answer.status == 0 else float("inf")
+
+
+# ------------------------------------------------------------------------- rays
+
+
+def recession_problem(problem: NormalForm) -> NormalForm | None:
+    """min energy of a direction d with gain 1 that stays in the boxes for ever: 0 exactly when there is a ray.
+
+    None where the boxes leave no direction with a gain.
+    """
+    h = problem.separable
+    first, last = h.offsets[:-1], h.offsets[1:] - 1
+    up = np.isposinf(h.upper) & (h.curvature[last] == 0)
+    down = np.isneginf(h.lower) & (h.curvature[first] == 0)
+    if not (up | down).any():
+        return None
+    # along d the objective changes by slope * d at the far ends: two pieces with a kink at 0
+    left = np.where(down, h.slope[first], 0.0)
+    right = np.where(up, h.slope[last], 0.0)
+    lower, upper = np.where(down, -np.inf, 0.0), np.where(up, np.inf, 0.0)
+    if not (np.any(right < 0) or np.any(left > 0)):
+        return None
+    if np.any(up & down & (left != right)):
+        return None  # a gain that is not linear in d: no single row measures it
+    slope = np.where(up, right, left)
+    gain = Rows(
+        sp.csr_array(sp.vstack([problem.rows.matrix, sp.csr_array(-slope[None, :])])),
+        np.append(np.zeros(problem.rows.matrix.shape[0]), 1.0),
+        np.append(problem.rows.equality, True),
+    )
+    blocks = tuple(HilbertBlock(b.name, b.gram, b.atoms) for b in problem.blocks)
+    flat = np.zeros(problem.size)
+    return NormalForm(blocks, Separable.single(lower, upper, flat, flat.copy()), gain)
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Twice the energy of a direction of gain 1, the length of the direction, and the scale of its energy."""
+
+    energy: float
+    length: float
+    scale: float
+
+    @property
+    def proves(self) -> bool:
+        """Whether the energy is nothing but rounding."""
+        return self.energy <= 1e-12 * self.scale
+
+
+def measure_ray(recession: NormalForm, direction: Floats) -> Ray:
+    """What a direction proves, after moving it onto the rows."""
+    direction, _ = feasible_point(recession, direction)
+    energy, scale = 0.0, 0.0
+    for block in recession.blocks:
+        expansion = np.asarray(block.atoms @ direction)
+        energy += float(expansion @ block.gram.matvec(expansion))
+        spread = np.asarray(abs(block.atoms) @ np.abs(direction))
+        scale += float(spread @ (spread * block.gram.diagonal()))
+    return Ray(max(energy, 0.0), float(np.abs(direction).sum()), max(scale, 1e-300))
