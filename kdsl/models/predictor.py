@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.terms import At, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.kernels import Kernel
+from kdsl.binding.psd import Repair
 from kdsl.binding.table import Matrix
 from kdsl.language import syntax as s
 from kdsl.language.model import Model, Prediction
-from kdsl.solving.normal_form import Floats
+from kdsl.solving.normal_form import Floats, Ints
 
 _ROW = "t\x05"  # the free index over the new points
 
@@ -32,7 +33,11 @@ class Expanded:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """The expansions and scalars of a solution, with everything that a predict clause may mention."""
+    """The expansions and scalars of a solution, with everything that a predict clause may mention.
+
+    repairs: what was done to a Gram matrix that was not positive semidefinite; the coefficients have it in them,
+    kappa(t, t) follows it here.
+    """
 
     model: Model
     kernels: Mapping[str, Kernel]
@@ -41,9 +46,10 @@ class Predictor:
     scalars: Mapping[str, Array]
     parameters: Mapping[str, float]
     sizes: Mapping[str, int]
+    repairs: Mapping[str, Repair] = field(default_factory=dict)
 
     def decision(
-        self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Array] | None = None
+        self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None
     ) -> Array:
         """The real-valued expression of a predict clause: what a sign is taken of, or one column for each class."""
         clause = prediction or self.model.predictions[0]
@@ -56,10 +62,10 @@ class Predictor:
         translator = Translator(self.model)
         formal, *others = clause.formals
         scope: dict[str, Value] = {formal: Point(formal, (_ROW,))}
-        labels: dict[str, Array] = {}
+        labels: dict[str, Ints] = {}
         for name in others:  # a further formal is a label of each new point, such as its group
             scope[name] = At(name, (_ROW,))
-            labels[name] = np.asarray((extra or {})[name])
+            labels[name] = np.asarray((extra or {})[name], dtype=np.int64)
         if letter:
             scope[letter] = letter
         poly = translator.scalar(body, scope)
@@ -69,18 +75,21 @@ class Predictor:
         return evaluate(poly, self._values(points, formal, labels), lengths)
 
     def predict(
-        self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Array] | None = None
+        self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None
     ) -> Array:
         """The predict clause itself: +1 or -1 for a sign, the code of a class for an argmax, a number otherwise."""
         clause = prediction or self.model.predictions[0]
-        decision = self.decision(points, clause, extra)
+        return self.answer(self.decision(points, clause, extra), clause)
+
+    def answer(self, decision: Array, clause: Prediction) -> Array:
+        """What the clause makes of its decision values."""
         if isinstance(clause.body, s.Call) and clause.body.function.id == "sign":
             return np.where(decision >= 0, 1.0, -1.0)
         if isinstance(clause.body, s.Argmax):
             return np.asarray(np.argmax(decision, axis=-1), dtype=np.float64)
         return decision
 
-    def _values(self, points: Matrix, formal: str, labels: Mapping[str, Array]) -> Values:
+    def _values(self, points: Matrix, formal: str, labels: Mapping[str, Ints]) -> Values:
         def table(first: Vec, second: Vec) -> Array:
             for vec, other in ((first, second), (second, first)):
                 if not vec.feature and other.feature and other.name == formal:
@@ -92,12 +101,16 @@ class Predictor:
 
         def diagonal(vec: Vec) -> Array:
             if vec.feature:
-                return np.asarray(self.kernels[vec.space].diagonal(points))
+                return self._self_kernel(vec.space, points)
             return self.vectors[vec.name].squared_norms
 
         arrays = {**self.parameters, **self.scalars}
-        codes = {name: np.asarray(value, dtype=np.int64) for name, value in labels.items()}
-        return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, codes, {}, table, diagonal)
+        return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, labels, {}, table, diagonal)
+
+    def _self_kernel(self, space: str, points: Matrix) -> Floats:
+        if space in self.repairs:
+            return self.repairs[space].self_kernel(self.kernels[space], points, self.support[space])
+        return np.asarray(self.kernels[space].diagonal(points))
 
     def _expansion(self, family: Expanded, row: int, points: Matrix) -> Floats:
         return self.kernels[family.space].expansion(self.support[family.space], family.coefficients[row], points)

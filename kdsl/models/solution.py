@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Array
 from kdsl.binding.bound import Bound
+from kdsl.binding.psd import PsdReport
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.models.fitted import Fitted
 from kdsl.models.predictor import Predictor
 from kdsl.solving.certificate import Certificate
+from kdsl.solving.normal_form import Floats
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,9 @@ class Solution:
     """status is one of CVXPY's words; nothing is called optimal that the certificate does not prove.
 
     multipliers are those of the Lagrangian by the label of their constraint, slacks and scalars the primal
-    unknowns by name; interval is where a scalar that is not unique may lie.
+    unknowns by name; interval is where a scalar that is not unique may lie. theta and outer are the dual point in
+    the coordinates of the normal form, grams what the audit found, binding what `bind` was asked for: enough to
+    compute everything again from the data.
     """
 
     status: str
@@ -48,6 +55,10 @@ class Solution:
     derivation: Derivation
     bound: Bound
     predictor: Predictor
+    theta: Floats
+    outer: float | None = None
+    grams: Mapping[str, PsdReport] = field(default_factory=dict)
+    binding: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
@@ -64,29 +75,25 @@ class Solution:
     def is_optimal(self, tol: float = 1e-6) -> bool:
         return self.certificate.status(tol) == "optimal" and self.status != "solver_error"
 
-    def decision(self, points: object, extra: Mapping[str, Array] | None = None) -> Array:
+    @property
+    def fitted(self) -> Fitted:
+        """What remains of the solution when it is only to predict."""
+        bound = self.bound
+        columns = {name: words.split(" of ")[0].removeprefix("column ") for name, words in bound.sources.items()}
+        return Fitted(self.predictor, bound.feature_maps, bound.label_maps, bound.label_sets, columns)
+
+    def decision(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
         """The values that the predict clause is about, at new points in the units of the data."""
-        return self.predictor.decision(self._prepared(points), extra=extra)
+        fitted = self.fitted
+        return self.predictor.decision(fitted.points(points), extra=fitted.labels(extra))
 
-    def predict(self, points: object, extra: Mapping[str, Array] | None = None) -> Array:
+    def predict(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
         """What the predict clause says at new points, labels as the data spelt them."""
-        raw = self.predictor.predict(self._prepared(points), extra=extra)
-        model = self.derivation.model
-        if not model.predictions:
-            return raw
-        if model.predictions[0].kind == "label":
-            for label_map in self.bound.label_maps.values():
-                return label_map.decode(raw)
-        if model.predictions[0].kind == "class":
-            for label_set in self.bound.label_sets.values():
-                return label_set.decode(raw.astype(int))
-        return raw
+        fitted = self.fitted
+        return fitted.predict_both(fitted.points(points), fitted.labels(extra))[0]
 
-    def _prepared(self, points: object):  # type: ignore[no-untyped-def]
-        """New points through the scaling and the column order of training."""
-        import numpy as np
-        import scipy.sparse as sp
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, whole or not at all."""
+        from kdsl.models.model_file import save_model
 
-        feature_map = next(iter(self.bound.feature_maps.values()))
-        array = points if sp.issparse(points) else np.atleast_2d(np.asarray(points, dtype=np.float64))
-        return feature_map.apply_array(array, "the new points").features
+        save_model(self, os.fspath(path))

@@ -10,12 +10,14 @@ from typing import Any
 
 from kdsl.algebra.derivation import derive
 from kdsl.binding.binder import bind, tables_from_data
+from kdsl.binding.bound import Bound
+from kdsl.binding.faults import fault, nearest
 from kdsl.binding.kernel_builder import build_kernel
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.parameters import bind_parameters
 from kdsl.language.model import Model
 from kdsl.language.parser import parse_kernel
-from kdsl.language.syntax import KernelExpr
+from kdsl.language.syntax import KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.posed import pose
@@ -36,6 +38,9 @@ def solve(
     threads: int | None = None,
     max_iterations: int | None = None,
     time_limit: float = float("inf"),
+    seed: int = 0,
+    psd: str = "refuse",
+    allow_python: bool = True,
     progress: Progress | None = None,
     **binding: Any,
 ) -> Solution:
@@ -43,19 +48,25 @@ def solve(
 
     data: {"x": X, "y": y} by the names of the spec, or tables by index name as `bind` takes them.
     kernels: {"k": "rbf(gamma = 0.1)"} or {"k": a Python function of two point matrices}.
+    psd: refuse, clip, shift or accept a Gram matrix with a negative eigenvalue.
     binding: what `kdsl.binding.binder.bind` takes besides (target=, features=, scale=, ...).
     """
     began = time.perf_counter()
     model = spec if isinstance(spec, Model) else read_model(spec)
+    model, functions = with_kernels(model, kernels or {})
     derivation = derive(model)
     bound = bind(model, tables_from_data(model, data), **binding)
     parameters = bind_parameters(model, dict(params or {}))
-    built = build_kernels(model, bound, parameters, kernels or {}, inputs_of(derivation))
+    built = build_kernels(model, bound, parameters, functions, inputs_of(derivation), allow_python)
     read = time.perf_counter() - began
-    options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory)
-    solution = solve_posed(pose(derivation, bound, parameters, built, memory), options, backend, progress=progress)
-    seconds = {"read": read, **solution.seconds, "total": time.perf_counter() - began}
-    return replace(solution, seconds=seconds)
+    posed = pose(derivation, bound, parameters, built, memory, psd, seed)
+    posing = time.perf_counter() - began - read
+    options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
+    solution = solve_posed(posed, options, backend, progress=progress)
+    lowering = posing + solution.seconds["lower"]
+    seconds = {"read": read, **solution.seconds, "lower": lowering, "total": time.perf_counter() - began}
+    texts = {name: given for name, given in (kernels or {}).items() if isinstance(given, str)}
+    return replace(solution, seconds=seconds, binding={**binding, "kernels": texts, "psd": psd})
 
 
 def read_model(spec: str | os.PathLike[str]) -> Model:
@@ -67,25 +78,36 @@ def read_model(spec: str | os.PathLike[str]) -> Model:
     return read_spec(path if os.path.isfile(path) else resources.spec_path(path) or path)
 
 
-def build_kernels(
-    model: Model,
-    bound: Any,
-    parameters: Mapping[str, float],
-    overrides: Mapping[str, Any],
-    inputs: Mapping[str, tuple[str, ...]],
-) -> dict[str, Kernel]:
-    """Every kernel of the model as an object, its formulas computed from the points it is evaluated at."""
+def with_kernels(model: Model, overrides: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+    """The model with kernels given as text in the place of its own, and the Python functions by kernel."""
     declared: dict[str, KernelExpr] = {kernel.name: kernel.expression for kernel in model.kernels}
     functions: dict[str, Any] = {}
     for name, given in overrides.items():
+        if name not in declared:
+            raise fault("K560", f"the model `{model.name}` has no kernel `{name}`", help=nearest(name, declared))
         if isinstance(given, str):
             declared[name] = parse_kernel(f"{name} = {given}")[0].kernel
         else:
             functions[name] = given
+            declared[name] = KernelCall(Name(name), ())
+    kernels = tuple(kernel._replace(expression=declared[kernel.name]) for kernel in model.kernels)
+    return model._replace(kernels=kernels), functions
+
+
+def build_kernels(
+    model: Model,
+    bound: Bound,
+    parameters: Mapping[str, float],
+    functions: Mapping[str, Any],
+    inputs: Mapping[str, tuple[str, ...]],
+    allow_python: bool = True,
+) -> dict[str, Kernel]:
+    """Every kernel of the model as an object, its formulas computed from the points it is evaluated at."""
+    declared: dict[str, KernelExpr] = {kernel.name: kernel.expression for kernel in model.kernels}
     built = {}
     for name, used in inputs.items():
         points = bound.points[used[0]]
         built[name] = build_kernel(
-            declared[name], parameters, points.features, points.names, declared, functions, allow_python=True
+            declared[name], parameters, points.features, points.names, declared, functions, allow_python
         )
     return built

@@ -40,6 +40,7 @@ class Point:
     scalar_problem: ScalarProblem
     scalars: Scalars
     certificate: Certificate
+    outer: float | None  # the multiplier of the norm, where an outer search found it
 
 
 def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
@@ -73,7 +74,7 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
         _feasibility(derivation, found),
         row_residual,
     )
-    return Point(lowered, theta, multipliers, unknowns, problem, scalars, certificate)
+    return Point(lowered, theta, multipliers, unknowns, problem, scalars, certificate, outer)
 
 
 def _feasibility(derivation: Derivation, found: tuple[Residual, ...]) -> float:

@@ -41,8 +41,10 @@ def pose(
     parameters: Mapping[str, float],
     kernels: Mapping[str, Kernel],
     memory: int = DEFAULT_MEMORY,
+    policy: str = "refuse",
+    seed: int = 0,
 ) -> Posed:
-    """What can be prepared before any choice of a solver."""
+    """What can be prepared before any choice of a solver; `policy` is for Gram matrices that are indefinite."""
     energies = energies_of(derivation)
     if energies is None or energies.dual.entropies or energies.dual.cones:
         raise KdslError(
@@ -55,5 +57,5 @@ def pose(
                 )
             ]
         )
-    spaces = build_spaces(derivation, bound, kernels, memory)
+    spaces = build_spaces(derivation, bound, kernels, memory, policy, seed)
     return Posed(derivation, bound, parameters, kernels, spaces, problem_values(bound, parameters, spaces), energies)

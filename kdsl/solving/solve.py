@@ -9,9 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kdsl.algebra.numeric import Array
 from kdsl.language.diagnostics import Diagnostic
-from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certify import Point, certify
@@ -22,6 +20,7 @@ from kdsl.solving.lowering import lower
 from kdsl.solving.norm_search import search_norm
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
+from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, route
 
@@ -110,6 +109,9 @@ def _solution(
     status = proven or _LIMITS.get(raw.status, "solver_error")
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"
+    repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}
+    if status == "optimal" and any(r.policy == "accept" and r.report.verdict == "indefinite" for r in repairs.values()):
+        status = "optimal_inaccurate"
     families = point.scalar_problem.families
     scalars = {
         name: float(family.read(point.scalars.z)) for name, family in families.items() if not family.unknown.indices
@@ -134,10 +136,18 @@ def _solution(
         posed.parameters,
         raw.iterations,
         seconds,
-        (*posed.bound.warnings, *chosen.warnings, *_notes(posed, point)),
+        (
+            *posed.bound.warnings,
+            *(w for r in repairs.values() for w in r.warnings),
+            *chosen.warnings,
+            *_notes(posed, point),
+        ),
         posed.derivation,
         posed.bound,
         predictor_of(posed, point),
+        point.theta,
+        point.outer,
+        {name: r.report for name, r in repairs.items()},
     )
 
 
@@ -202,29 +212,3 @@ def _quantities(posed: Posed, point: Point) -> dict[str, float]:
         if family.unknown.indices and family.unknown.origin == "declared":
             result[f"sum {name}"] = float(family.read(point.scalars.z).sum())
     return result
-
-
-def predictor_of(posed: Posed, point: Point) -> Predictor:
-    """The expansions cut down to the points that carry them."""
-    used: dict[str, np.ndarray] = {}
-    for unknown in point.unknowns.values():
-        carrying = np.any(unknown.coefficients != 0, axis=0)
-        used[unknown.space] = used.get(unknown.space, np.zeros(len(carrying), dtype=bool)) | carrying
-    support = {}
-    for name, mask in used.items():
-        oracle = posed.spaces[name].oracle
-        support[name] = oracle.points[np.flatnonzero(mask)]  # type: ignore[attr-defined]
-    vectors = {
-        name: Expanded(name, u.space, u.shape, u.coefficients[:, used[u.space]], u.squared_norms())
-        for name, u in point.unknowns.items()
-    }
-    scalars: dict[str, Array] = {}
-    for name, family in point.scalar_problem.families.items():
-        value = family.read(point.scalars.z)
-        if family.unknown.origin == "square":
-            scalars[family.unknown.shown] = np.sqrt(np.maximum(value, 0.0))
-        elif family.unknown.origin == "declared":
-            scalars[name] = value
-    return Predictor(
-        posed.derivation.model, posed.kernels, support, vectors, scalars, dict(posed.parameters), posed.bound.sizes
-    )

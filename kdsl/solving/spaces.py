@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from kdsl.algebra.terms import Inner, Vec
 from kdsl.binding.bound import Bound
 from kdsl.binding.gram import gram_oracle
 from kdsl.binding.kernels import Kernel
+from kdsl.binding.psd import Repair, audit_psd, repair
+from kdsl.binding.table import Matrix
 from kdsl.solving.normal_form import GramOracle
 
 Places = NDArray[np.int64]
@@ -30,6 +32,8 @@ class Space:
     inputs: tuple[str, ...]
     shapes: Mapping[str, tuple[int, ...]]
     starts: Mapping[str, int]
+    points: Matrix | None = None
+    repair: Repair | None = None  # of a Gram matrix that no formula makes positive semidefinite
 
     @property
     def size(self) -> int:
@@ -64,12 +68,23 @@ def inputs_of(derivation: Derivation) -> dict[str, tuple[str, ...]]:
     return {space: tuple(name for name in declared if name in names) for space, names in seen.items() if names}
 
 
-def build_spaces(derivation: Derivation, bound: Bound, kernels: Mapping[str, Kernel], memory: int) -> dict[str, Space]:
-    """The spaces with an oracle of their kernel over all their inputs."""
+def build_spaces(
+    derivation: Derivation,
+    bound: Bound,
+    kernels: Mapping[str, Kernel],
+    memory: int,
+    policy: str = "refuse",
+    seed: int = 0,
+) -> dict[str, Space]:
+    """The spaces with an oracle of their kernel over all their inputs, audited and repaired as `policy` says."""
     spaces = {}
     for name, inputs in inputs_of(derivation).items():
-        oracle = gram_oracle(kernels[name], [bound.points[i].features for i in inputs], memory)
-        spaces[name] = space_of(derivation, bound, name, inputs, kernels[name], oracle)
+        kernel = kernels[name]
+        oracle = gram_oracle(kernel, [bound.points[i].features for i in inputs], memory)
+        repaired = None if kernel.psd else repair(oracle, audit_psd(oracle, memory=memory, seed=seed), policy)
+        gram = oracle if repaired is None else repaired.gram
+        space = space_of(derivation, bound, name, inputs, kernel, gram)
+        spaces[name] = replace(space, points=oracle.points, repair=repaired)
     return spaces
 
 

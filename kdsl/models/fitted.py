@@ -1,0 +1,127 @@
+"""Fitted: a predictor with the way from a user's table to its points, and from its numbers to the user's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kdsl.binding.bound import LabelMap, LabelSet
+from kdsl.binding.faults import cite, fault, nearest
+from kdsl.binding.points import FeatureMap, category_words
+from kdsl.binding.values import encode
+from kdsl.models.predictor import Predictor
+
+if TYPE_CHECKING:
+    from kdsl.algebra.numeric import Array
+    from kdsl.binding.table import Floats, Ints, Matrix, Table
+    from kdsl.language.model import Model, Prediction
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What prediction needs, whether it comes from a solution or from a file.
+
+    columns: the column of a table that each label datum was bound to, for the further formals of a predict clause.
+    """
+
+    predictor: Predictor
+    feature_maps: Mapping[str, FeatureMap]
+    label_maps: Mapping[str, LabelMap]
+    label_sets: Mapping[str, LabelSet]
+    columns: Mapping[str, str]
+
+    @property
+    def model(self) -> Model:
+        return self.predictor.model
+
+    @property
+    def clause(self) -> Prediction:
+        """The first predict clause."""
+        if not self.model.predictions:
+            raise fault("K650", f"the model `{self.model.name}` has no predict clause", help="add one to its spec")
+        return self.model.predictions[0]
+
+    @property
+    def feature_map(self) -> FeatureMap:
+        """New points look like those of the first input."""
+        return next(iter(self.feature_maps.values()))
+
+    def points(self, points: Any, diagonal: Floats | None = None) -> Matrix:
+        """An array in the units of the data, through the column order and the scaling of training."""
+        import scipy.sparse as sp
+
+        array = points if sp.issparse(points) else np.atleast_2d(np.asarray(points, dtype=np.float64))
+        return self.feature_map.apply_array(array, "the new points", diagonal).features
+
+    def labels(self, extra: Mapping[str, Sequence[Any]] | None) -> dict[str, Ints]:
+        """The codes of the labels that the clause takes beside the point, such as the group of each."""
+        found = {}
+        for formal in self.clause.formals[1:]:
+            if extra is None or formal not in extra:
+                raise self._missing(formal, f"give `extra={{'{formal}': ...}}`")
+            found[formal] = self._codes(formal, np.asarray(extra[formal]), "the new points")
+        return found
+
+    def from_table(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
+        """The points of a table and the labels beside them, found by the names of its columns."""
+        name = next(iter(self.feature_maps))
+        prefixed = any(column.startswith(f"{name}.") for column in table.order)
+        points = self.feature_map.apply(table, f"{name}." if prefixed else "")
+        found = {}
+        for formal in self.clause.formals[1:]:
+            column = self._column(formal)
+            if column not in table.order:
+                raise self._missing(formal, f"{cite(table.source)} has no column `{column}`")
+            found[formal] = self._codes(formal, table.column(column), table.source)
+        return points.features, found
+
+    def decode(self, raw: Array) -> Array:
+        """Numbers of the predictor as labels, spelt as the data spelt them."""
+        if self.clause.kind == "label":
+            for label_map in self.label_maps.values():
+                return label_map.decode(raw)
+        if self.clause.kind == "class":
+            for label_set in self.label_sets.values():
+                return label_set.decode(raw.astype(np.int64))
+        return raw
+
+    def predict_both(self, points: Matrix, labels: Mapping[str, Ints]) -> tuple[Array, Array]:
+        """(predictions in the user's labels, decision values), each expansion evaluated once."""
+        decision = self.predictor.decision(points, self.clause, labels)
+        return self.decode(self.predictor.answer(decision, self.clause)), decision
+
+    def _set_of(self, formal: str) -> str:
+        """The label set that a further formal runs over."""
+        for index in self.model.indices:
+            if formal in index.names:
+                return index.sets[index.names.index(formal)].size
+        raise fault("K650", f"nothing says which labels `{formal}` takes", help="name it as an index of the spec")
+
+    def _column(self, formal: str) -> str:
+        size = self._set_of(formal)
+        datum = next((d.name for d in self.model.data if d.labels is not None and d.labels.size == size), formal)
+        return self.columns.get(datum, datum)
+
+    def _codes(self, formal: str, values: Any, source: str) -> Ints:
+        label_set = self.label_sets[self._set_of(formal)]
+        words = np.asarray(values)
+        words = category_words(words.astype(np.float64) if words.dtype.kind in "iufb" else words.astype(object))
+        for row, word in enumerate(words):
+            if word not in label_set.names:
+                raise fault(
+                    "K651",
+                    f"{cite(source)}, row {row + 1}: the label `{word}` of `{formal}` was never seen in training",
+                    help=nearest(str(word), label_set.names),
+                )
+        return encode(words, label_set)
+
+    def _missing(self, formal: str, why: str) -> Exception:
+        return fault(
+            "K651",
+            f"the prediction needs the label `{formal}` of every new point",
+            why,
+            f"give it beside the features, one of {', '.join(self.label_sets[self._set_of(formal)].names[:8])}",
+        )

@@ -1,0 +1,62 @@
+"""Cuts a certified point down to what predicts: the points that carry the expansions, and the scalars."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kdsl.algebra.numeric import Array
+from kdsl.binding.table import Matrix
+from kdsl.models.predictor import Expanded, Predictor
+from kdsl.solving.certify import Point
+from kdsl.solving.normal_form import Floats
+from kdsl.solving.posed import Posed
+from kdsl.solving.spaces import Space
+from kdsl.solving.unknowns import HilbertUnknown
+
+
+def predictor_of(posed: Posed, point: Point) -> Predictor:
+    """The expansions cut down to the points that carry them."""
+    coefficients = {name: _as_predicted(posed.spaces[u.space], u) for name, u in point.unknowns.items()}
+    repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}
+    repairs = {name: r for name, r in repairs.items() if r.shift or r.vectors is not None}
+    used: dict[str, np.ndarray] = {}
+    for name, unknown in point.unknowns.items():
+        clipped = unknown.space in repairs and repairs[unknown.space].vectors is not None
+        carrying = np.any(coefficients[name] != 0, axis=0) | clipped
+        used[unknown.space] = used.get(unknown.space, np.zeros(len(carrying), dtype=bool)) | carrying
+    support: dict[str, Matrix] = {}
+    for name, mask in used.items():
+        points = posed.spaces[name].points
+        assert points is not None
+        support[name] = points[np.flatnonzero(mask)]
+    vectors = {
+        name: Expanded(name, u.space, u.shape, coefficients[name][:, used[u.space]], u.squared_norms())
+        for name, u in point.unknowns.items()
+    }
+    scalars: dict[str, Array] = {}
+    for name, family in point.scalar_problem.families.items():
+        value = family.read(point.scalars.z)
+        if family.unknown.origin == "square":
+            scalars[family.unknown.shown] = np.sqrt(np.maximum(value, 0.0))
+        elif family.unknown.origin == "declared" and not _is_slack(posed, family.unknown.indices):
+            scalars[name] = value
+    parameters, sizes = dict(posed.parameters), posed.bound.sizes
+    return Predictor(posed.derivation.model, posed.kernels, support, vectors, scalars, parameters, sizes, repairs)
+
+
+def _is_slack(posed: Posed, indices: tuple[str, ...]) -> bool:
+    """Whether an unknown has a member for each example, which no predict clause can mention at a new point."""
+    labelled = {
+        name
+        for index in posed.derivation.model.indices
+        for name, z in zip(index.names, index.sets, strict=True)
+        if z.labelled
+    }
+    return any(name not in labelled for name in indices)
+
+
+def _as_predicted(space: Space, unknown: HilbertUnknown) -> Floats:
+    """The coefficients for the original kernel at new points."""
+    if space.repair is None:
+        return unknown.coefficients
+    return np.stack([space.repair.coefficients(row) for row in unknown.coefficients])
