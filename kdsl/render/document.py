@@ -43,8 +43,8 @@ def document(derivation: Derivation, evidence: Evidence | None = None) -> Docume
         if binder.letter not in letters.get(binder.size, ()):
             letters[binder.size] = (*letters.get(binder.size, ()), binder.letter)
     notation = notation_section(model, naming, {size: tuple(sorted(found)) for size, found in letters.items()})
-    title = model.title or model.name
-    return Document(title[:1].upper() + title[1:], model.name, (notation, *body))
+    title = model.title[:1].upper() + model.title[1:] if model.title else model.name
+    return Document(title, model.name, (notation, *body))
 
 
 def evidence_section(evidence: Evidence) -> Section:

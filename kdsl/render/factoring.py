@@ -368,7 +368,7 @@ def _paired_squares(terms: list[Term], naming: Naming) -> list[Term]:
             and set(t.binders) == set(mixed.binders)
             and abs(t.coefficient) * 2 == abs(mixed.coefficient)
         ]
-        if len(halves) != 2 or first == second:
+        if len(halves) != 2 or first == second or not _symmetric(rest, first, second):
             continue
         a, b = (terms[k].coefficient for k in halves)
         if a != b:
@@ -382,6 +382,19 @@ def _paired_squares(terms: list[Term], naming: Naming) -> list[Term]:
         merged = Term(a, mixed.binders, (*factors, *sorted(rest, key=str)))
         return _paired_squares([*(t for k, t in enumerate(terms) if k not in (n, *halves)), merged], naming)
     return terms
+
+
+def _symmetric(rest: frozenset[tuple[Part, int]], first: tuple[Index, ...], second: tuple[Index, ...]) -> bool:
+    """Whether the factors stay the same when the indices first and second are exchanged."""
+    swapped = {**dict(zip(first, second, strict=True)), **dict(zip(second, first, strict=True))}
+
+    def swap(term: Index) -> Index:
+        return swapped.get(term, term)
+
+    if any(isinstance(f, Difference | Fused | Bracketed) for f, _ in rest):
+        return False
+    exchanged = ((reindex(f, swap), p) for f, p in rest if not isinstance(f, Difference | Fused | Bracketed))
+    return frozenset(exchanged) == rest
 
 
 def _two_multipliers(term: Term) -> tuple[Sym, Sym] | None:

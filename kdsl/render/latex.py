@@ -25,6 +25,7 @@ _PREAMBLE = r"""\documentclass[a4paper,11pt,fleqn]{article}
 \setlength{\parskip}{4pt}
 """
 _ROOM = 92  # columns of text that fit on a line of mathematics
+_NARROWEST = 30  # a right side this narrow is not broken
 _SUM_SIGN = 3  # columns that a sum sign with its limits takes beyond its letters
 _WIDEST_LEFT = 36  # a longer left side is not aligned with the others
 
@@ -49,7 +50,9 @@ def document_latex(doc: Document) -> str:
 def _blocks(blocks: tuple[Block, ...]) -> list[str]:
     lines: list[str] = []
     listing = False
-    for block in blocks:
+    for n, block in enumerate(blocks):
+        if isinstance(block, Paragraph) and n and isinstance(blocks[n - 1], Paragraph):
+            lines.append("")
         if isinstance(block, Numbered) != listing:
             lines.append("\\end{enumerate}" if listing else "\\begin{enumerate}")
             listing = not listing
@@ -59,7 +62,7 @@ def _blocks(blocks: tuple[Block, ...]) -> list[str]:
 
 def _block(block: Block) -> list[str]:
     if isinstance(block, Paragraph):
-        return [_prose(block.pieces), ""]
+        return [_prose(block.pieces)]
     if isinstance(block, Display):
         return _display(block)
     if isinstance(block, Table):
@@ -96,7 +99,7 @@ def _display(block: Display) -> list[str]:
 
 def _gap(row: str) -> str:
     """Space below a row: more where sums or fractions stand high."""
-    return "8pt" if "\\sum" in row or "\\frac" in row else "3pt"
+    return "11pt" if "\\sum" in row or "\\frac" in row else "3pt"
 
 
 def _columns(node: e.Expr | None, plain: Plain) -> int:
@@ -138,7 +141,7 @@ def _rows(line: Line, room: int, aligned: int, sides: int, plain: Plain) -> list
             rows.append(f" & \\multicolumn{{4}}{{l}}{{\\qquad {side}}}")
         return rows
     left = f"\\displaystyle {tex.formula(line.left)}"
-    first, *others = _broken(line.right, room - aligned - sides - 3, plain)
+    first, *others = _broken(line.right, max(room - aligned - sides - 3, _NARROWEST), plain)
     rows = [f"{label} & {left} & {tex.relation(line.relation)} & \\displaystyle {first} & {side}"]
     return rows + [f" & & & \\quad \\displaystyle {part} &" for part in others]
 

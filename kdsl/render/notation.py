@@ -94,7 +94,7 @@ def _stands_in_front(part: Part) -> bool:
 
 
 def _is_big(part: Part) -> bool:
-    return isinstance(part, (Inner, Vec, Fused, Difference)) or role_of(part) in ("loss", "norm")
+    return isinstance(part, (Inner, Vec, Fused)) or role_of(part) in ("loss", "norm")
 
 
 def _factor_rank(item: tuple[Part, int]) -> int:

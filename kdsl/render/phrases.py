@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from kdsl.algebra.dual import DualVariable, Row
 from kdsl.algebra.poly import Monomial, Poly, place_support
+from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Bracket, Sym, Vec
 from kdsl.render import expr as e
 from kdsl.render.layout import Line, Pieces
@@ -56,6 +57,11 @@ def ranges_of(indices: tuple[str, ...], sets: tuple[str, ...], naming: Naming) -
         else:
             result.append((names, " = 1, …, ", naming.size(size)))
     return result
+
+
+def shifted_centre(unknown: Unknown) -> str:
+    """The Hilbert variable c in the name `R - ||c||^2` of a shifted unknown."""
+    return unknown.name.split("||")[1]
 
 
 # --------------------------------------------------------------------- equations

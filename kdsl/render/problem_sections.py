@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from kdsl.algebra.lagrangian import Lagrangian, Multiplier
 from kdsl.algebra.poly import place_support
-from kdsl.algebra.primal import Condition, Primal
+from kdsl.algebra.primal import Condition, Primal, Reformulation
+from kdsl.algebra.terms import Sym
 from kdsl.language import model as m
 from kdsl.language.printer import print_kernel
 from kdsl.language.syntax import Comparison
@@ -15,7 +16,7 @@ from kdsl.render import expr as e
 from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section, Table
 from kdsl.render.naming import Naming
 from kdsl.render.notation import bracket, formula
-from kdsl.render.phrases import ZERO, for_all, listed, prose, ranges_of, unknown_expr
+from kdsl.render.phrases import ZERO, for_all, listed, ranges_of, shifted_centre, unknown_expr
 from kdsl.render.written import written, written_comparison
 
 # ---------------------------------------------------------------------- notation
@@ -148,7 +149,7 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
     blocks: list[Block] = []
     for n, reformulation in enumerate(primal.reformulations, 1):
         numbered = f"{n}. " if len(primal.reformulations) > 1 else ""
-        blocks.append(Paragraph((numbered, *prose(reformulation.reason, naming), ".")))
+        blocks.append(Paragraph((numbered, *_reformulated(reformulation, primal, naming))))
     residuals = [u for u in primal.unknowns if u.origin == "residual"]
     if residuals:
         names = e.Listing(tuple(unknown_expr(u.symbol, naming) for u in residuals))
@@ -166,6 +167,18 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
         lines.append(Line(None, "", e.Words(""), (), "subject to"))
     lines += [_condition(c, naming) for c in primal.conditions]
     return Section("reformulation", "The problem rewritten", (*blocks, Display(tuple(lines))))
+
+
+def _reformulated(reformulation: Reformulation, primal: Primal, naming: Naming) -> Pieces:
+    """The reason in letters, for the two ways in which an unknown is replaced."""
+    unknown = next(u for u in primal.unknowns if u.shown == reformulation.subject)
+    old, new = naming.name(unknown.shown), naming.symbol(Sym(unknown.name, (), "var"))
+    if unknown.origin == "shifted":
+        square = e.Power(e.Norm(naming.name(shifted_centre(unknown))), 2)
+        shift = e.Chain((old, e.total((1, new), (1, square))), ("=",))
+        words = " only through their difference: with "
+        return ("The conditions see ", old, " and ", square, words, shift, " they are linear.")
+    return (old, " occurs only as its square, so the unknown is ", e.Chain((new, ZERO), (">=",)), ".")
 
 
 def _condition(condition: Condition, naming: Naming) -> Line:

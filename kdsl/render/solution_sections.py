@@ -9,7 +9,7 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.dual import FoldedNorm, MergedPair
 from kdsl.algebra.kkt import KktCondition
 from kdsl.algebra.poly import Poly, substitute
-from kdsl.algebra.terms import Sym, Vec
+from kdsl.algebra.terms import Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Untranslatable, Value
 from kdsl.language import model as m
 from kdsl.language import syntax as s
@@ -17,7 +17,7 @@ from kdsl.render import expr as e
 from kdsl.render.layout import Block, Display, Line, Paragraph, Section
 from kdsl.render.naming import Naming, nodes_in
 from kdsl.render.notation import formula
-from kdsl.render.phrases import ZERO, for_all, listed, unknown_expr
+from kdsl.render.phrases import ZERO, for_all, listed, shifted_centre, unknown_expr
 from kdsl.render.problem_sections import priced
 from kdsl.render.step_sections import stationarity_line
 from kdsl.render.written import written
@@ -126,6 +126,12 @@ class _Predictor:
             return written(node, self.derivation.model, self.naming)
 
     def _expanded(self, poly: Poly) -> Poly:
+        for unknown in self.derivation.primal.unknowns:
+            if unknown.origin == "shifted" and isinstance(unknown.symbol, Sym):
+                centre = self.derivation.primal.unknown(shifted_centre(unknown)).symbol
+                assert isinstance(centre, Vec)
+                shift = Poly.of(unknown.symbol) + Poly.of(Inner(centre, centre))
+                poly = substitute(poly, unknown.symbol._replace(name=unknown.shown), shift)
         for expansion in self.derivation.expansions:
             if isinstance(expansion.unknown, Vec):
                 poly = substitute(poly, expansion.unknown, expansion.value)
