@@ -21,7 +21,15 @@ class Points:
 
 class KernelHessian:
     def __init__(
-        self, kind: str, gamma: float, offset: float, degree: int, points: Points, point: Longs, scale: Floats
+        self,
+        kind: str,
+        gamma: float,
+        offset: float,
+        degree: int,
+        points: Points,
+        start: Longs,
+        point: Longs,
+        coefficient: Floats,
     ) -> None: ...
 
 class RowsHessian:
@@ -40,7 +48,7 @@ def solve(
     rank: int,
     direction: Floats,
     start: Floats,
-    hessian: KernelHessian | RowsHessian,
+    hessians: list[KernelHessian | RowsHessian],
     constant: float,
     tolerance: float,
     kkt_tolerance: float,

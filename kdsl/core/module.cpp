@@ -13,6 +13,7 @@
 #include "native_hessian.hpp"
 #include "python_hessian.hpp"
 #include "solver.hpp"
+#include "sum_hessian.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -97,14 +98,16 @@ struct KernelOnPoints {
     std::unique_ptr<NativeHessian> hessian;
 
     KernelOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
-                   const Longs& point, const Doubles& scale)
+                   const Longs& start, const Longs& point, const Doubles& coefficient)
         : view(points) {
-        if (point.size() != scale.size()) throw std::invalid_argument("one scale is needed for each coordinate");
-        for (std::size_t k = 0; k < point.size(); ++k)
-            if (point.data()[k] < -1 || point.data()[k] >= view.count())
-                throw std::invalid_argument("a coordinate names a point that is not there");
+        Atoms atoms{vector_of(start), vector_of(point), vector_of(coefficient)};
+        if (atoms.start.empty() || atoms.start.front() != 0 || !std::is_sorted(atoms.start.begin(), atoms.start.end()) ||
+            atoms.start.back() != std::int64_t(atoms.point.size()) || atoms.point.size() != atoms.coefficient.size())
+            throw std::invalid_argument("the arrays of the atoms do not fit together");
+        for (const std::int64_t p : atoms.point)
+            if (p < 0 || p >= view.count()) throw std::invalid_argument("an atom names a point that is not there");
         hessian = std::make_unique<NativeHessian>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
-                                                  vector_of(point), vector_of(scale), choose_micro());
+                                                  std::move(atoms), choose_micro());
     }
 };
 
@@ -121,6 +124,15 @@ Hessian& hessian_of(nb::handle object) {
     KernelOnPoints* native = nullptr;
     if (nb::try_cast(object, native) && native != nullptr) return *native->hessian;
     return nb::cast<PythonHessian&>(object);
+}
+
+SumHessian sum_of(const nb::list& terms) {
+    std::vector<Hessian*> out;
+    for (const nb::handle term : terms) out.push_back(&hessian_of(term));
+    if (out.empty()) throw std::invalid_argument("a problem needs at least one Hessian");
+    for (const Hessian* term : out)
+        if (term->size() != out.front()->size()) throw std::invalid_argument("the Hessians differ in size");
+    return SumHessian(std::move(out));
 }
 
 const char* word(Reason reason) {
@@ -159,12 +171,13 @@ Separable separable_of(const Longs& offsets, const Doubles& left, const Doubles&
 nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
                       const Doubles& slope, const Doubles& value, const Longs& class_begin, bool first_is_free,
                       bool decoupled, std::int64_t rank, const Doubles& direction, const Doubles& start,
-                      nb::object hessian, double constant, double tolerance, double kkt_tolerance, double memory,
+                      const nb::list& hessians, double constant, double tolerance, double kkt_tolerance, double memory,
                       int threads, const std::string& strategy, std::int64_t working_set, double time_limit,
                       std::int64_t max_iterations, nb::object callback) {
+    SumHessian hessian = sum_of(hessians);
     const Problem problem{separable_of(offsets, left, right, curvature, slope, value),
                           Classes{vector_of(class_begin), first_is_free, decoupled, rank, vector_of(direction)},
-                          hessian_of(hessian), constant};
+                          hessian, constant};
     const std::int64_t n = problem.size();
     if (problem.hessian.size() != n || std::int64_t(start.size()) != n || problem.classes.begin.back() != n ||
         (!decoupled && std::int64_t(direction.size()) != rank * problem.classes.size()))
@@ -232,13 +245,15 @@ NB_MODULE(_core, module) {
         .def_static("dense", &PointsView::of_dense, "points"_a.noconvert())
         .def_static("sparse", &PointsView::of_sparse, "start"_a.noconvert(), "feature"_a.noconvert(),
                     "value"_a.noconvert(), "features"_a);
-    nb::class_<KernelOnPoints>(module, "KernelHessian", "Q[k, l] = scale_k scale_l K(point_k, point_l).")
-        .def(nb::init<const std::string&, double, double, int, const PointsView&, const Longs&, const Doubles&>(),
-             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "point"_a.noconvert(), "scale"_a.noconvert());
+    nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and atoms S in compressed columns.")
+        .def(nb::init<const std::string&, double, double, int, const PointsView&, const Longs&, const Longs&,
+                      const Doubles&>(),
+             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "start"_a.noconvert(), "point"_a.noconvert(),
+             "coefficient"_a.noconvert());
     nb::class_<PythonHessian>(module, "RowsHessian", "Q from a function that returns whole rows.")
         .def(nb::init<std::int64_t, nb::callable>(), "size"_a, "rows"_a);
     module.def("solve", &solve_python, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
-               "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "hessian"_a,
+               "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "hessians"_a,
                "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "strategy"_a, "working_set"_a,
                "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
                "Minimise a normal form in the coordinates that kdsl/core/problem.hpp describes.");

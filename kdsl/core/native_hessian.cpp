@@ -2,43 +2,171 @@
 #include "native_hessian.hpp"
 
 #include <algorithm>
+#include <numeric>
+
+#include "aligned.hpp"
 
 namespace kdsl {
 
-Indices NativeHessian::points_of(const Indices& set) const {
-    Indices out(set.size());
-    std::transform(set.begin(), set.end(), out.begin(), [&](std::int64_t k) { return point_[k]; });
+namespace {
+
+// An atom with more points than this is heavy, as long as there are not too many numbers to keep for all of them.
+constexpr std::int64_t kHeavy = 4;
+constexpr std::int64_t kKept = std::int64_t(1) << 26;
+
+}  // namespace
+
+NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro)
+    : points_(points.count),
+      features_(points.features),
+      blocks_(kernel, points, points, micro),
+      atoms_(std::move(atoms)),
+      single_(true),
+      heavy_slot_(atoms_.size(), -1),
+      slot_(points.count, -1) {
+    for (std::int64_t k = 0; k < atoms_.size(); ++k) {
+        single_ = single_ && atoms_.entries(k) <= 1;
+        if (atoms_.entries(k) > kHeavy) heavy_.push_back(k);
+    }
+    if (std::int64_t(heavy_.size()) * points_ > kKept) heavy_.clear();
+    for (std::size_t h = 0; h < heavy_.size(); ++h) heavy_slot_[heavy_[h]] = std::int64_t(h);
+}
+
+void NativeHessian::compute_products(Pool& pool) {
+    if (product_.size() == heavy_.size()) return;
+    Indices all(points_);
+    std::iota(all.begin(), all.end(), 0);
+    for (std::size_t h = product_.size(); h < heavy_.size(); ++h) {
+        const std::int64_t first = atoms_.start[heavy_[h]], last = atoms_.start[heavy_[h] + 1];
+        std::vector<double> image(points_, 0.0);
+        blocks_.accumulate<double>(Indices(&atoms_.point[first], &atoms_.point[last]),
+                                   std::vector<double>(&atoms_.coefficient[first], &atoms_.coefficient[last]), all,
+                                   image.data(), pool);
+        product_.push_back(std::move(image));
+    }
+}
+
+Indices NativeHessian::points_of(const Indices& set) {
+    std::fill(slot_.begin(), slot_.end(), -1);
+    Indices out;
+    for (const std::int64_t k : set) {
+        if (is_heavy(k)) continue;
+        for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
+            if (std::int64_t& place = slot_[atoms_.point[e]]; place < 0) {
+                place = std::int64_t(out.size());
+                out.push_back(atoms_.point[e]);
+            }
+    }
     return out;
 }
 
+// S_k' values.
+double NativeHessian::times(std::int64_t k, const std::vector<double>& values) const {
+    double sum = 0;
+    for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
+        sum += atoms_.coefficient[e] * values[atoms_.point[e]];
+    return sum;
+}
+
 template <class T>
-void NativeHessian::scaled_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
-    const Indices points = points_of(set);
-    blocks_.block(points, points, out, stride, pool);
-    if (std::all_of(set.begin(), set.end(), [&](std::int64_t k) { return scale_[k] == 1.0; })) return;
+void NativeHessian::single_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
     const std::int64_t n = std::int64_t(set.size());
+    Indices points(n, -1);
+    std::vector<double> scale(n, 1.0);
+    for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t e = atoms_.start[set[i]];
+        if (e < atoms_.start[set[i] + 1]) points[i] = atoms_.point[e], scale[i] = atoms_.coefficient[e];
+    }
+    blocks_.block(points, points, out, stride, pool);
+    if (std::all_of(scale.begin(), scale.end(), [](double s) { return s == 1.0; })) return;
     for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t j = 0; j < n; ++j) out[i * stride + j] *= T(scale_[set[i]] * scale_[set[j]]);
+        for (std::int64_t j = 0; j < n; ++j) out[i * stride + j] *= T(scale[i] * scale[j]);
+}
+
+template <class T>
+void NativeHessian::any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
+    if (single_) return single_block(set, out, stride, pool);
+    compute_products(pool);
+    const Indices points = points_of(set);
+    const std::int64_t n = std::int64_t(set.size()), m = std::int64_t(points.size());
+    const Aligned<T> gram = aligned<T>(std::size_t(m) * std::size_t(m));
+    blocks_.block(points, points, gram.get(), m, pool);
+    std::vector<std::vector<double>> image(pool.size(), std::vector<double>(m));
+    pool.run(n, [&](std::int64_t i, int worker) {
+        T* to = out + i * stride;
+        if (is_heavy(set[i])) {
+            const std::vector<double>& product = product_[heavy_slot_[set[i]]];
+            for (std::int64_t j = 0; j < n; ++j) to[j] = T(times(set[j], product));
+            return;
+        }
+        std::vector<double>& row = image[worker];
+        std::fill(row.begin(), row.end(), 0.0);
+        for (std::int64_t e = atoms_.start[set[i]]; e < atoms_.start[set[i] + 1]; ++e) {
+            const T* from = gram.get() + slot_[atoms_.point[e]] * m;
+            for (std::int64_t q = 0; q < m; ++q) row[q] += atoms_.coefficient[e] * double(from[q]);
+        }
+        for (std::int64_t j = 0; j < n; ++j) {
+            double sum = 0;
+            if (is_heavy(set[j]))
+                sum = times(set[i], product_[heavy_slot_[set[j]]]);
+            else
+                for (std::int64_t e = atoms_.start[set[j]]; e < atoms_.start[set[j] + 1]; ++e)
+                    sum += atoms_.coefficient[e] * row[slot_[atoms_.point[e]]];
+            to[j] = T(sum);
+        }
+    });
 }
 
 void NativeHessian::block(const Indices& set, float* out, std::int64_t stride, Pool& pool) {
-    scaled_block(set, out, stride, pool);
+    any_block(set, out, stride, pool);
 }
 
 void NativeHessian::block(const Indices& set, double* out, std::int64_t stride, Pool& pool) {
-    scaled_block(set, out, stride, pool);
+    any_block(set, out, stride, pool);
 }
 
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                                bool exact, double* f, Pool& pool) {
-    std::vector<double> weight(rows.size()), sum(cols.size(), 0.0);
-    for (std::size_t i = 0; i < rows.size(); ++i) weight[i] = coefficient[i] * scale_[rows[i]];
-    const Indices row_points = points_of(rows), col_points = points_of(cols);
+    compute_products(pool);
+    // The weights of the rows by point: those of heavy atoms are known to K already.
+    std::vector<double> light(points_, 0.0), heavy(heavy_.size(), 0.0);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::int64_t k = rows[i];
+        if (is_heavy(k)) {
+            heavy[heavy_slot_[k]] += coefficient[i];
+            continue;
+        }
+        for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
+            light[atoms_.point[e]] += coefficient[i] * atoms_.coefficient[e];
+    }
+    Indices from;
+    std::vector<double> weight;
+    for (std::int64_t p = 0; p < points_; ++p)
+        if (light[p] != 0) from.push_back(p), weight.push_back(light[p]);
+    const Indices to = points_of(cols);
+    std::vector<double> image(to.size(), 0.0);
     if (exact)
-        blocks_.accumulate<double>(row_points, weight, col_points, sum.data(), pool);
+        blocks_.accumulate<double>(from, weight, to, image.data(), pool);
     else
-        blocks_.accumulate<float>(row_points, weight, col_points, sum.data(), pool);
-    for (std::size_t j = 0; j < cols.size(); ++j) f[cols[j]] += scale_[cols[j]] * sum[j];
+        blocks_.accumulate<float>(from, weight, to, image.data(), pool);
+    for (std::size_t h = 0; h < heavy_.size(); ++h)
+        if (heavy[h] != 0)
+            for (std::size_t q = 0; q < to.size(); ++q) image[q] += heavy[h] * product_[h][to[q]];
+    for (const std::int64_t k : cols) {
+        if (is_heavy(k)) {
+            const std::vector<double>& product = product_[heavy_slot_[k]];
+            double sum = 0;
+            for (std::size_t i = 0; i < from.size(); ++i) sum += weight[i] * product[from[i]];
+            for (std::size_t h = 0; h < heavy_.size(); ++h)
+                if (heavy[h] != 0) sum += heavy[h] * times(heavy_[h], product);
+            f[k] += sum;
+        } else {
+            double sum = 0;
+            for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
+                sum += atoms_.coefficient[e] * image[slot_[atoms_.point[e]]];
+            f[k] += sum;
+        }
+    }
 }
 
 }  // namespace kdsl

@@ -1,4 +1,8 @@
-// Q[k, l] = scale_k scale_l K(point_k, point_l) for a kernel that the core evaluates itself.
+// Q = S'KS for a kernel K that the core evaluates itself and sparse atoms S.
+//
+// Most atoms are one example, some a pair, a few a whole group. K is evaluated between the points that a block's atoms
+// touch and combined. The product K S_k of an atom with many points is computed once and kept, so that it costs as
+// much as one row of K however often it is used.
 #pragma once
 
 #include "hessian.hpp"
@@ -6,14 +10,20 @@
 
 namespace kdsl {
 
+// The columns of S, compressed: atom k has coefficient[e] at point[e] for start[k] <= e < start[k+1].
+struct Atoms {
+    std::vector<std::int64_t> start, point;
+    std::vector<double> coefficient;
+
+    std::int64_t size() const { return std::int64_t(start.size()) - 1; }
+    std::int64_t entries(std::int64_t k) const { return start[k + 1] - start[k]; }
+};
+
 class NativeHessian final : public Hessian {
 public:
-    // `point` is -1 for a coordinate without an atom, whose row of Q is 0.
-    NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<std::int64_t> point,
-                  std::vector<double> scale, const Micro& micro)
-        : features_(points.features), blocks_(kernel, points, points, micro), point_(std::move(point)), scale_(std::move(scale)) {}
+    NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro);
 
-    std::int64_t size() const override { return std::int64_t(point_.size()); }
+    std::int64_t size() const override { return atoms_.size(); }
     bool has_single() const override { return true; }
     double entry_cost() const override { return 0.15 + 0.01 * double(features_); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
@@ -23,13 +33,23 @@ public:
 
 private:
     template <class T>
-    void scaled_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
-    Indices points_of(const Indices& set) const;
+    void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
+    template <class T>
+    void single_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
+    bool is_heavy(std::int64_t k) const { return heavy_slot_[k] >= 0; }
+    // The points of the light atoms of `set`, each once; slot_ holds their places until the next call.
+    Indices points_of(const Indices& set);
+    double times(std::int64_t k, const std::vector<double>& values) const;
+    void compute_products(Pool& pool);
 
-    std::int64_t features_;
+    std::int64_t points_, features_;
     KernelBlocks blocks_;
-    std::vector<std::int64_t> point_;
-    std::vector<double> scale_;
+    Atoms atoms_;
+    bool single_;                             // no atom has more than one point
+    std::vector<std::int64_t> heavy_;         // atoms with many points,
+    std::vector<std::int64_t> heavy_slot_;    // where each is in heavy_, or -1,
+    std::vector<std::vector<double>> product_;  // and K S_k of each
+    std::vector<std::int64_t> slot_;
 };
 
 }  // namespace kdsl

@@ -82,7 +82,7 @@ def normal_forms(draw, losses=LOSSES, rows=(0, 1, 2), largest=60):
     if draw(st.booleans()):  # some atoms are differences and averages of points
         for k in rng.choice(n, max(1, n // 5), replace=False):
             atoms[:, [k]] = 0
-            chosen = rng.choice(n, min(n, int(rng.integers(2, 5))), replace=False)
+            chosen = rng.choice(n, min(n, int(rng.integers(2, 9))), replace=False)
             atoms[chosen, k] = rng.choice([-1.0, 1.0], len(chosen)) / rng.integers(1, 3)
     shift = rng.normal(size=n) if draw(st.booleans()) else None
     block = HilbertBlock("w", gram, sp.csc_array(atoms), shift)

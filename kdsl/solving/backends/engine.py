@@ -75,7 +75,7 @@ def solve(
         classes.rank,
         classes.direction,
         np.ascontiguousarray(v),
-        _hessian(problem, form, memory),
+        _hessians(problem, form, memory),
         problem.constant + constant,
         tol,
         -1.0 if kkt_tol is None else kkt_tol,
@@ -108,19 +108,34 @@ def _shifts(problem: NormalForm) -> tuple[Floats, float]:
     return linear, constant
 
 
-def _hessian(problem: NormalForm, form: EngineForm, memory: float) -> Any:
-    """Q for the core: a kernel that it evaluates itself where it can, else a function that returns rows."""
-    if len(problem.blocks) == 1:
-        kernel = native_of(problem.blocks[0])
-        single = _single_points(problem.blocks[0].atoms)
-        if kernel is not None and single is not None:
-            slacks = len(form.source) - form.size
-            point = np.r_[single[0], np.full(slacks, -1, np.int64)][form.source]
-            scale = np.r_[single[1], np.ones(slacks)][form.source] / form.scale
-            return _core.KernelHessian(
-                kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel), point, scale
-            )
-    return _core.RowsHessian(len(form.source), _rows_function(problem, form, memory))
+def _hessians(problem: NormalForm, form: EngineForm, memory: float) -> list[_core.KernelHessian | _core.RowsHessian]:
+    """The terms of Q for the core: kernels that it evaluates itself, and one function that returns rows of the rest."""
+    terms: list[_core.KernelHessian | _core.RowsHessian] = []
+    rest = []
+    for block in problem.blocks:
+        kernel = native_of(block)
+        atoms = _atoms(block.atoms, form)
+        if kernel is None:
+            rest.append((block, atoms))
+            continue
+        start, point = atoms.indptr.astype(np.int64), atoms.indices.astype(np.int64)
+        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel))
+        terms.append(_core.KernelHessian(*shape, start, point, atoms.data))
+    if rest or not terms:
+        terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source), memory)))
+    return terms
+
+
+def _atoms(atoms: sp.csc_array[Any], form: EngineForm) -> sp.csc_array[Any]:
+    """The columns of S in the engine's order and scale; slacks have none."""
+    slacks = len(form.source) - form.size
+    wide = sp.csc_array(
+        (atoms.data, atoms.indices, np.r_[atoms.indptr, np.full(slacks, atoms.indptr[-1])]),
+        (atoms.shape[0], len(form.source)),
+    )
+    chosen = sp.csc_array(wide[:, form.source])
+    chosen.data = chosen.data / np.repeat(form.scale, np.diff(chosen.indptr))
+    return chosen
 
 
 def native_of(block: HilbertBlock) -> NativeKernel | None:
@@ -145,29 +160,14 @@ def core_points(kernel: NativeKernel) -> _core.Points:
     )
 
 
-def _single_points(atoms: sp.csc_array[Any]) -> tuple[Ints, Floats] | None:
-    """For each coordinate its point (-1: none) and coefficient, if no atom has more than one point."""
-    entries = np.diff(atoms.indptr)
-    if entries.max(initial=0) > 1:
-        return None
-    point, coefficient = np.full(atoms.shape[1], -1, np.int64), np.ones(atoms.shape[1])
-    point[entries == 1] = atoms.indices
-    coefficient[entries == 1] = atoms.data
-    return point, coefficient
-
-
-def _rows_function(problem: NormalForm, form: EngineForm, memory: float) -> Callable[[Ints], Floats]:
+def _rows_function(
+    blocks: list[tuple[HilbertBlock, sp.csc_array[Any]]], n: int, memory: float
+) -> Callable[[Ints], Floats]:
     """Rows of Q in the engine's coordinates; all of Q is kept where it takes at most a quarter of `memory`."""
-    n = len(form.source)
-    unit = sp.diags_array(1 / form.scale)
-    atoms = []
-    for block in problem.blocks:
-        slacks = sp.csc_array((block.atoms.shape[0], n - form.size))
-        atoms.append(sp.csc_array(sp.csc_array(sp.hstack([block.atoms, slacks]))[:, form.source] @ unit))
 
     def compute(indices: Ints) -> Floats:
         out = np.zeros((len(indices), n))
-        for block, columns in zip(problem.blocks, atoms, strict=True):
+        for block, columns in blocks:
             chosen = sp.csr_array(columns[:, indices])
             points = np.flatnonzero(np.diff(chosen.indptr)).astype(np.int64)
             if len(points) == 0:
