@@ -6,19 +6,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdsl.language.diagnostics import Diagnostic as Diagnostic
     from kdsl.language.diagnostics import KdslError as KdslError
+    from kdsl.models.model_file import load_model as load_model
     from kdsl.pipeline import derive as derive
     from kdsl.pipeline import parse_spec as parse_spec
     from kdsl.pipeline import read_spec as read_spec
+    from kdsl.solving.api import solve as solve
 
 _HOME = {
     "Diagnostic": "kdsl.language.diagnostics",
     "KdslError": "kdsl.language.diagnostics",
     "derive": "kdsl.pipeline",
+    "load_model": "kdsl.models.model_file",
     "parse_spec": "kdsl.pipeline",
     "read_spec": "kdsl.pipeline",
+    "solve": "kdsl.solving.api",
 }
 
-__all__ = ["Diagnostic", "KdslError", "__version__", "derive", "parse_spec", "read_spec"]
+__all__ = ["Diagnostic", "KdslError", "__version__", "derive", "load_model", "parse_spec", "read_spec", "solve"]
 
 __version__: str
 

@@ -20,6 +20,7 @@ VERBS = {
     "fmt": "lay a spec out in the standard way",
     "compile": "print a spec as one stage of the compiler sees it",
     "derive": "derive the Lagrangian, the dual and the KKT conditions, step by step",
+    "solve": "solve a spec on data, and certify the answer",
     "qp": "solve and certify a general quadratic program",
     "backends": "list the solvers, with versions and what each can take",
     "specs": "list the specs that come with kdsl",

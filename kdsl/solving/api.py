@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kdsl.algebra.derivation import derive
@@ -20,9 +20,53 @@ from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
-from kdsl.solving.posed import pose
+from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A problem with its data, before any solver is called; `binding` is what is needed to bind the data again."""
+
+    posed: Posed
+    binding: Mapping[str, Any]
+    seconds: Mapping[str, float]
+
+    def solve(self, options: Options, backend: str | None = None, progress: Progress | None = None) -> Solution:
+        """The certified solution; `seconds` count from the reading of the data."""
+        solution = solve_posed(self.posed, options, backend, progress=progress)
+        lowering = self.seconds["lower"] + solution.seconds["lower"]
+        total = self.seconds["read"] + self.seconds["lower"] + solution.seconds["total"]
+        seconds = {"read": self.seconds["read"], **solution.seconds, "lower": lowering, "total": total}
+        return replace(solution, seconds=seconds, binding=self.binding)
+
+
+def prepare(
+    spec: str | os.PathLike[str] | Model,
+    data: Mapping[str, Any] | Any,
+    params: Mapping[str, float] | None = None,
+    kernels: Mapping[str, Any] | None = None,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    seed: int = 0,
+    psd: str = "refuse",
+    allow_python: bool = True,
+    **binding: Any,
+) -> Prepared:
+    """Read, check, derive, bind and audit: what `solve` does before it solves, with the same arguments."""
+    began = time.perf_counter()
+    model = spec if isinstance(spec, Model) else read_model(spec)
+    model, functions = with_kernels(model, kernels or {})
+    bound = bind(model, tables_from_data(model, data), **binding)
+    parameters = bind_parameters(model, dict(params or {}))
+    read = time.perf_counter()
+    derivation = derive(model)
+    built = build_kernels(model, bound, parameters, functions, inputs_of(derivation), allow_python)
+    posed = pose(derivation, bound, parameters, built, memory, psd, seed)
+    texts = {name: given for name, given in (kernels or {}).items() if isinstance(given, str)}
+    seconds = {"read": read - began, "lower": time.perf_counter() - read}
+    return Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
 
 
 def solve(
@@ -51,22 +95,11 @@ def solve(
     psd: refuse, clip, shift or accept a Gram matrix with a negative eigenvalue.
     binding: what `kdsl.binding.binder.bind` takes besides (target=, features=, scale=, ...).
     """
-    began = time.perf_counter()
-    model = spec if isinstance(spec, Model) else read_model(spec)
-    model, functions = with_kernels(model, kernels or {})
-    derivation = derive(model)
-    bound = bind(model, tables_from_data(model, data), **binding)
-    parameters = bind_parameters(model, dict(params or {}))
-    built = build_kernels(model, bound, parameters, functions, inputs_of(derivation), allow_python)
-    read = time.perf_counter() - began
-    posed = pose(derivation, bound, parameters, built, memory, psd, seed)
-    posing = time.perf_counter() - began - read
+    prepared = prepare(
+        spec, data, params, kernels, memory=memory, seed=seed, psd=psd, allow_python=allow_python, **binding
+    )
     options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
-    solution = solve_posed(posed, options, backend, progress=progress)
-    lowering = posing + solution.seconds["lower"]
-    seconds = {"read": read, **solution.seconds, "lower": lowering, "total": time.perf_counter() - began}
-    texts = {name: given for name, given in (kernels or {}).items() if isinstance(given, str)}
-    return replace(solution, seconds=seconds, binding={**binding, "kernels": texts, "psd": psd})
+    return prepared.solve(options, backend, progress)
 
 
 def read_model(spec: str | os.PathLike[str]) -> Model:

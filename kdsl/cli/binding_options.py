@@ -1,0 +1,163 @@
+"""The options that say where data come from and how they are bound, and the values that they take."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kdsl.language.diagnostics import KdslError
+    from kdsl.language.model import Model
+
+MISSING = ("K501", "K502", "K603", "K607")  # a file, a permission or a package that is not there
+USAGE = ("K547", "K573", "K602")  # a word on the command line that means nothing
+FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def exit_code(error: KdslError) -> int:
+    """1 for the model and the data, 2 for what was typed, 4 for what is not there."""
+    code = error.diagnostics[0].code
+    return 4 if code in MISSING else 2 if code in USAGE else 1
+
+
+def add_data_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        action="append",
+        required=True,
+        metavar="[INDEX:]FILE",
+        help="the table of the first index set, or of the index named (j:pairs.csv)",
+    )
+    parser.add_argument("--target", metavar="COLUMN", help="the column of labels or responses")
+    parser.add_argument(
+        "--features", action="append", metavar="[INPUT=]A,B", help="the columns of the inputs, or of one input"
+    )
+    parser.add_argument("--bind", action="append", type=pair, metavar="DATUM=COLUMN", help="such as s=weight")
+    parser.add_argument("--positive", metavar="LABEL", help="the label that becomes +1")
+    parser.add_argument("--onehot", action="store_true", help="expand text columns to columns of 0 and 1")
+    parser.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values")
+    parser.add_argument("--scale", choices=("standard", "minmax", "none"), default="none", help="none unless given")
+
+
+def add_resource_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--memory", type=size, metavar="BYTES", help="what may be used, such as 512M or 2G")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def binding_of(arguments: Namespace, model: Model) -> dict[str, Any]:
+    """The options as `bind` takes them."""
+    binding: dict[str, Any] = {"scale": arguments.scale}
+    if arguments.target is not None:
+        binding["target"] = arguments.target
+    if arguments.positive is not None:
+        binding["positive"] = arguments.positive
+    if arguments.bind:
+        binding["bindings"] = dict(arguments.bind)
+    if arguments.onehot:
+        binding["onehot"] = True
+    if arguments.drop_missing:
+        binding["drop_missing"] = True
+    inputs = {datum.name for datum in model.data if datum.kind == "input"}
+    chosen: dict[str, list[str]] = {}
+    for given in arguments.features or []:
+        name, mark, rest = given.partition("=")
+        key, columns = (name, rest) if mark and name in inputs else ("", given)
+        chosen.setdefault(key, []).extend(word.strip() for word in columns.split(",") if word.strip())
+    if chosen:
+        binding["features"] = chosen
+    return binding
+
+
+def tables_of(given: list[str], model: Model) -> dict[str, str]:
+    """Tables by index: `j:pairs.csv` where j is an index of the model, everything else is of the first index set."""
+    from kdsl.binding.faults import fault
+
+    indices = {name for index in model.indices for name in index.names}
+    tables: dict[str, str] = {}
+    for word in given:
+        name, mark, path = word.partition(":")
+        key, path = (name, path) if mark and name in indices else ("", word)
+        if key in tables:
+            what = f"the index `{key}`" if key else "the first index set"
+            raise fault("K523", f"{what} is given two tables: `{tables[key]}` and `{path}`", help="give one of the two")
+        tables[key] = path
+    return tables
+
+
+def kernels_of(given: list[str], model: Model, allow_python: bool) -> dict[str, Any]:
+    """Kernels by name, as text or, for `k = file.py:function`, as the function."""
+    kernels: dict[str, Any] = {}
+    for word in given:
+        name, mark, text = word.partition("=")
+        if len(model.kernels) == 1 and not (mark and name.strip().isidentifier()):
+            name, text = model.kernels[0].name, word  # 'rbf(gamma = 1)' alone leaves no doubt
+        name, text = name.strip(), text.strip()
+        python = FUNCTION.fullmatch(text)
+        kernels[name] = text if python is None else load_function(python["path"], python["name"], allow_python)
+    return kernels
+
+
+def load_function(path: str, name: str, allowed: bool) -> Any:
+    """A function of a Python file, which is run for it."""
+    import runpy
+
+    from kdsl.binding.faults import fault, nearest
+
+    if not allowed:
+        raise fault(
+            "K563",
+            f"the kernel calls the Python function `{name}`",
+            "it would be run with your rights, and spec files are passed around",
+            "say `--allow-python` if you trust it",
+        )
+    found = runpy.run_path(path)
+    if not callable(found.get(name)):
+        functions = [word for word, value in found.items() if callable(value) and not word.startswith("_")]
+        raise fault("K560", f"`{path}` defines no function `{name}`", help=nearest(name, functions))
+    return found[name]
+
+
+def pair(text: str) -> tuple[str, str]:
+    name, mark, value = text.partition("=")
+    if not mark or not name.strip() or not value.strip():
+        raise ArgumentTypeError(f"`{text}` is not of the form name=value")
+    return name.strip(), value.strip()
+
+
+def parameter(text: str) -> tuple[str, float]:
+    """`C=10`, `gamma=1/13`, `C=inf`."""
+    from fractions import Fraction
+
+    name, value = pair(text)
+    try:
+        return name, float(value) if "/" not in value else float(Fraction(value))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise ArgumentTypeError(f"`{value}` is not a number") from None
+
+
+def tolerance(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"`{text}` is not a positive number")
+    return value
+
+
+def size(text: str) -> int:
+    """A number of bytes: 1000000, 512M, 2G, 1.5GB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
+    if found is None or not float(found[1]) > 0:
+        raise ArgumentTypeError(f"`{text}` is not a number of bytes such as 512M or 2G")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def whole(text: str) -> int:
+    """A whole number above 0."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ArgumentTypeError(f"`{text}` is not a positive whole number")
+    return int(text)

@@ -1,0 +1,171 @@
+"""Solve a spec on data, and certify the answer."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from kdsl import pipeline
+from kdsl.cli.binding_options import (
+    add_data_options,
+    add_resource_options,
+    binding_of,
+    exit_code,
+    kernels_of,
+    parameter,
+    tables_of,
+    tolerance,
+    whole,
+)
+from kdsl.cli.sources import Source, has_errors, on_spec, report
+from kdsl.cli.terminal import Console
+from kdsl.cli.values import seconds, seed
+from kdsl.language.diagnostics import Diagnostic, KdslError
+
+if TYPE_CHECKING:
+    from kdsl.language.model import Model
+    from kdsl.models.solution import Solution
+    from kdsl.solving.api import Prepared
+    from kdsl.solving.infeasibility import NoSolution
+
+EXIT = {"optimal": 0, "infeasible": 1, "unbounded": 1, "infeasible_or_unbounded": 1}
+OTHERWISE = 3
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
+    add_data_options(parser)
+    parser.add_argument("-D", dest="params", action="append", type=parameter, metavar="NAME=VALUE", help="a parameter")
+    parser.add_argument("--kernel", action="append", metavar="'K = EXPR'", help="such as 'k = rbf(gamma = 0.1)'")
+    parser.add_argument("--backend", metavar="NAME", help="a backend that `kdsl backends` lists")
+    parser.add_argument("--tol", type=tolerance, default=1e-6, help="relative gap and residuals wanted (1e-6)")
+    parser.add_argument("--kkt-tol", type=tolerance, metavar="TOL", help="stop on LIBSVM's m - M instead of the gap")
+    parser.add_argument("--max-iterations", type=whole, metavar="N")
+    parser.add_argument("--time-limit", type=seconds, metavar="SECONDS", default=float("inf"))
+    parser.add_argument("--threads", type=whole, metavar="N")
+    parser.add_argument("--seed", type=seed, default=0, help="of what is drawn at random (0)")
+    parser.add_argument(
+        "--psd",
+        choices=("refuse", "clip", "shift", "accept"),
+        default="refuse",
+        help="what to do with a Gram matrix that has a negative eigenvalue (refuse)",
+    )
+    parser.add_argument("--allow-python", action="store_true", help="let 'k = file.py:function' run that file")
+    parser.add_argument("-o", dest="output", metavar="MODEL", help="save the model")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_resource_options(parser)
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    return on_spec(arguments.spec, console, lambda source: _solve(source, arguments, console))
+
+
+def _solve(source: Source, arguments: Namespace, console: Console) -> int:
+    checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
+    if checked.model is None or has_errors(checked.diagnostics):
+        report(checked.diagnostics, source, console)
+        return 1
+    try:
+        prepared = _prepare(checked.model, arguments)
+        solution = _answer(prepared, arguments, console)
+    except KdslError as error:
+        return _failed(error, arguments, console)
+    if not isinstance(solution, int):
+        return _show(solution, checked.diagnostics, source, arguments, console)
+    return solution
+
+
+def _prepare(model: Model, arguments: Namespace) -> Prepared:
+    from kdsl.binding.kernels import DEFAULT_MEMORY
+    from kdsl.solving.api import prepare
+
+    return prepare(
+        model,
+        tables_of(arguments.data, model),
+        dict(arguments.params or []),
+        kernels_of(arguments.kernel or [], model, arguments.allow_python),
+        memory=arguments.memory or DEFAULT_MEMORY,
+        seed=arguments.seed,
+        psd=arguments.psd,
+        allow_python=arguments.allow_python,
+        **binding_of(arguments, model),
+    )
+
+
+def _answer(prepared: Prepared, arguments: Namespace, console: Console) -> Solution | int:
+    from kdsl.binding.kernels import DEFAULT_MEMORY
+    from kdsl.cli.progress import Watch
+    from kdsl.solving.backends.interface import Options
+    from kdsl.solving.infeasibility import NoSolution
+
+    options = Options(
+        arguments.tol,
+        arguments.kkt_tol,
+        arguments.max_iterations,
+        arguments.time_limit,
+        arguments.threads,
+        arguments.memory or DEFAULT_MEMORY,
+        arguments.seed,
+    )
+    with Watch(console, arguments.quiet) as watch:
+        try:
+            return prepared.solve(options, arguments.backend, watch)
+        except NoSolution as none:
+            found = none
+    return _without_solution(prepared, found, arguments, console)
+
+
+def _without_solution(prepared: Prepared, none: NoSolution, arguments: Namespace, console: Console) -> int:
+    """An infeasible or unbounded problem is a result, with its witness."""
+    from kdsl.models.report import no_solution_entry
+
+    if arguments.json:
+        import json
+
+        entry = no_solution_entry(prepared.posed, none, {**prepared.seconds, "total": sum(prepared.seconds.values())})
+        console.out_file(json.dumps(entry, indent=2, allow_nan=False) + "\n")
+    else:
+        console.out(f"status  {none.status}\n")
+    _messages((*prepared.posed.bound.warnings, *none.diagnostics), console)
+    return EXIT.get(none.status, OTHERWISE)
+
+
+def _show(
+    solution: Solution, found: tuple[Diagnostic, ...], source: Source, arguments: Namespace, console: Console
+) -> int:
+    """The report, and then the model file: a disk that is full does not lose the answer."""
+    from kdsl.models.report import solution_entry, solution_text, warning_entry
+
+    if arguments.json:
+        import json
+
+        entry = solution_entry(solution)
+        entry["warnings"] = [*(warning_entry(d) for d in found), *entry["warnings"]]
+        console.out_file(json.dumps(entry, indent=2, allow_nan=False) + "\n")
+    else:
+        console.out(solution_text(solution))
+        report(found, source, console)
+        _messages(solution.warnings, console)
+    if arguments.output is not None:
+        solution.save(arguments.output)
+    return EXIT.get(solution.status, OTHERWISE)
+
+
+def _failed(error: KdslError, arguments: Namespace, console: Console) -> int:
+    if arguments.json:
+        import json
+
+        from kdsl.models.report import SCHEMA, warning_entry
+
+        entry = {"schema": SCHEMA, "status": "error", "diagnostics": [warning_entry(d) for d in error.diagnostics]}
+        console.out_file(json.dumps(entry, indent=2) + "\n")
+    _messages(error.diagnostics, console)
+    return exit_code(error)
+
+
+def _messages(diagnostics: tuple[Diagnostic, ...], console: Console) -> None:
+    from kdsl.language.report import render_text
+
+    plain = [d._replace(labels=()) for d in diagnostics]  # labels point into a kernel given on the command line
+    if plain:
+        console.err(render_text(plain, "", "", console.colour_err, console.ascii))
