@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
 from kdsl.solving.scalars import Scalars, minimise_scalars
 from kdsl.solving.unknowns import HilbertUnknown, exact_multipliers, hilbert_unknowns, with_unknowns
+
+_DOUBTFUL = 1e-3  # a folded norm multiplier below which w = u / 2 lambda may be rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +56,11 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
     kept = None if energies.outer is None or outer is None else (energies.outer, outer)
     multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, kept)
     norm = None if energies.norm is None else float(multipliers[energies.norm.label])
-    unknowns = hilbert_unknowns(derivation, lowered, products, posed.spaces, norm)
-    unknowns = _inside_balls(posed, unknowns)
-    values = with_unknowns(posed.values, unknowns, posed.spaces)
-    problem = scalar_problem(derivation, values)
-    scalars = minimise_scalars(problem)
-    value = problem.value(scalars.z)
+    primal = _primal_point(posed, lowered, products, norm)
+    if norm is not None and norm < _DOUBTFUL:  # a direction that may be nothing but rounding: w = 0 may be better
+        without = _primal_point(posed, lowered, products, 0.0)
+        primal = min(primal, without, key=lambda candidate: candidate.value)
+    unknowns, values, problem, scalars, value = primal
     lowest = normal_form_value(lowered.problem, theta, products)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
     arrays = {**values.arrays, **{name: family.read(scalars.z) for name, family in problem.families.items()}}
@@ -75,6 +77,25 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
         row_residual,
     )
     return Point(lowered, theta, multipliers, unknowns, problem, scalars, certificate, outer)
+
+
+class _Primal(NamedTuple):
+    """A primal point: the Hilbert unknowns, the numbers that know them, and the best scalars for them."""
+
+    unknowns: dict[str, HilbertUnknown]
+    values: Values
+    problem: ScalarProblem
+    scalars: Scalars
+    value: float
+
+
+def _primal_point(posed: Posed, lowered: Lowered, products: Products, norm: float | None) -> _Primal:
+    unknowns = hilbert_unknowns(posed.derivation, lowered, products, posed.spaces, norm)
+    unknowns = _inside_balls(posed, unknowns)
+    values = with_unknowns(posed.values, unknowns, posed.spaces)
+    problem = scalar_problem(posed.derivation, values)
+    scalars = minimise_scalars(problem)
+    return _Primal(unknowns, values, problem, scalars, problem.value(scalars.z))
 
 
 def _feasibility(derivation: Derivation, found: tuple[Residual, ...]) -> float:

@@ -17,6 +17,7 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
 
+RAY_SHARE = 1e-11  # the energy of a ray, as a share of what its parts have without cancelling
 _CLEAR = 1e-7  # a conflict must exceed rounding by this share of the sizes involved
 
 
@@ -154,6 +155,14 @@ def recession_problem(problem: NormalForm) -> NormalForm | None:
     return NormalForm(blocks, Separable.single(lower, upper, flat, flat.copy()), gain)
 
 
+def energy_scale(recession: NormalForm) -> float:
+    """The energy of a typical direction of gain 1, to measure accuracy by."""
+    scale = 0.0
+    for block in recession.blocks:
+        scale += float(np.mean(block.gram.diagonal()))
+    return scale if scale > 0 else 1.0
+
+
 @dataclass(frozen=True)
 class Ray:
     """Twice the energy of a direction of gain 1, the length of the direction, and the scale of its energy."""
@@ -165,7 +174,7 @@ class Ray:
     @property
     def proves(self) -> bool:
         """Whether the energy is nothing but rounding."""
-        return self.energy <= 1e-12 * self.scale
+        return self.energy <= 4 * RAY_SHARE * self.scale
 
 
 def measure_ray(recession: NormalForm, direction: Floats) -> Ray:

@@ -15,8 +15,8 @@ from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
-from kdsl.solving.infeasibility import measure_ray, recession_problem, row_conflict
-from kdsl.solving.lowering import lower
+from kdsl.solving.infeasibility import RAY_SHARE, energy_scale, measure_ray, recession_problem, row_conflict
+from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.norm_search import search_norm
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
@@ -48,12 +48,11 @@ def solve_posed(
         conflict = row_conflict(lowered.problem)
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
+        _look_for_a_ray(posed, lowered, options)
         chosen = route(facts_of(lowered.problem), backend, options.tol)
         raw = chosen.backend.solve(lowered.problem, options, start, progress)
         point = certify(posed, raw.theta)
         raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
-        if point.certificate.status(options.tol, options.kkt_tol) != "optimal":
-            _look_for_a_ray(posed, point, options, backend)
     ended = time.perf_counter()
     seconds = {
         "lower": lowered_at - began,
@@ -64,13 +63,14 @@ def solve_posed(
     return _solution(posed, point, raw, chosen, options, seconds)
 
 
-def _look_for_a_ray(posed: Posed, point: Point, options: Options, backend: str | None) -> None:
-    """NoSolution where a direction without energy lets the dual grow for ever."""
-    recession = recession_problem(point.lowered.problem)
+def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
+    """NoSolution where the multipliers of hard constraints can grow for ever: looked at first, for it would not end."""
+    recession = recession_problem(lowered.problem)
     if recession is None or row_conflict(recession) is not None:
         return
-    chosen = route(facts_of(recession), None, 1e-12)
-    found = chosen.backend.solve(recession, replace(options, tol=1e-12, kkt_tol=None))
+    chosen = route(facts_of(recession), None, options.tol)
+    accuracy = RAY_SHARE * energy_scale(recession)
+    found = chosen.backend.solve(recession, replace(options, tol=accuracy, kkt_tol=None))
     ray = measure_ray(recession, found.theta)
     if ray.proves:
         raise explain_ray(posed, ray)
