@@ -132,7 +132,8 @@ def _gathered(terms: list[Term], naming: Naming) -> list[Collected]:
     groups: dict[tuple[object, ...], list[Term]] = {}
     for n, term in enumerate(terms):
         outer = frozenset(_outer(term))
-        key = (term.binders, outer) if outer or term.binders else (n,)
+        alone = not term.binders and all(_is_constant(f) for f, _ in outer)
+        key = (n,) if alone else (term.binders, outer)
         groups.setdefault(key, []).append(term)
     return [_group(members, naming) for members in groups.values()]
 

@@ -67,14 +67,14 @@ def shifted_centre(unknown: Unknown) -> str:
 # --------------------------------------------------------------------- equations
 
 
-def is_constant(monomial: Monomial) -> bool:
-    """Whether a monomial holds numbers, parameters and sizes only."""
-    return all(isinstance(f, Sym) and f.role in ("param", "size") for f, _ in monomial.factors)
+def is_known(monomial: Monomial) -> bool:
+    """Whether a monomial holds numbers, parameters, sizes and data only."""
+    return all(isinstance(f, Sym) and f.role in ("param", "size", "data", "sign") for f, _ in monomial.factors)
 
 
 def balanced(body: Poly, relation: str, naming: Naming) -> tuple[e.Expr, str, e.Expr]:
     """body relation 0 with constants on the right and the first term on the left positive."""
-    constant, moving = body.split(is_constant)
+    constant, moving = body.split(is_known)
     if not moving:
         return formula(body, naming), relation, ZERO
     ordered = moving.sorted()

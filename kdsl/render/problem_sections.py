@@ -147,6 +147,9 @@ def _signs(variable: m.Variable, model: m.Model, naming: Naming) -> list[Line]:
 def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
     """What was rewritten before multipliers came in, and the problem that it leaves."""
     blocks: list[Block] = []
+    if primal.sense < 0:
+        words = "To maximise is to minimise the negative: the value of the problem is minus the minimum."
+        blocks.append(Paragraph((words,)))
     for n, reformulation in enumerate(primal.reformulations, 1):
         numbered = f"{n}. " if len(primal.reformulations) > 1 else ""
         blocks.append(Paragraph((numbered, *_reformulated(reformulation, primal, naming))))
@@ -155,10 +158,6 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
         names = e.Listing(tuple(unknown_expr(u.symbol, naming) for u in residuals))
         blocks.append(
             Paragraph(("The argument of each loss becomes an unknown of its own, ", names, ", with an equation:"))
-        )
-    if primal.sense < 0:
-        blocks.append(
-            Paragraph(("To maximise is to minimise the negative: the value of the problem is minus the minimum.",))
         )
     if not blocks:
         return None

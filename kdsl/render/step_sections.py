@@ -81,7 +81,14 @@ def _joined(lines: list[Line]) -> list[Line]:
             joined.append(line)
         else:
             joined[-1] = chain
-    return joined
+    return [_symbol_first(line) for line in joined]
+
+
+def _symbol_first(line: Line) -> Line:
+    """theta >= lower for lower <= theta."""
+    if line.relation == "<=" and isinstance(line.right, e.Ident) and not isinstance(line.left, e.Ident | e.Modulus):
+        return line._replace(left=line.right, relation=">=", right=line.left or ZERO)
+    return line
 
 
 def _chained(first: Line, second: Line) -> Line | None:

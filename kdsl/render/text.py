@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _INDENT = "    "
+_DEEPEST_HANGING = 24
 _WIDEST_LEFT = 40  # a longer left side is not aligned with the others
 
 
@@ -110,10 +111,11 @@ def _body(line: Line, left: str, column: int, plain: Plain, room: int) -> list[s
     right = plain.formula(line.right)
     if line.left is None:
         return broken(right, room)
-    pad = " " * max(column - width(left), 0)
-    head = f"{pad}{left} {plain.relation(line.relation)} "
-    hanging = min(width(head), 24)
-    return broken(head + right, room, hanging)
+    relation = plain.relation(line.relation)
+    if width(left) > _WIDEST_LEFT:
+        return broken(f"{plain.formula(line.left)} {relation} {right}", room)
+    head = f"{' ' * max(column - width(left), 0)}{left} {relation} "
+    return broken(head + right, room, min(width(head), _DEEPEST_HANGING))
 
 
 def _cases(cases: Cases, head: str, plain: Plain) -> list[str]:
