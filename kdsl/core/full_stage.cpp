@@ -10,6 +10,8 @@ namespace {
 
 // Up to this size one pass over a row of Q is quicker than working sets taken from it.
 constexpr std::int64_t kAtOnce = 1200;
+// Steps for each coordinate, at most, before the gradient is computed afresh and progress is judged.
+constexpr std::int64_t kSteps = 200;
 
 class FullStage final : public Stage {
 public:
@@ -69,7 +71,7 @@ private:
             solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, stored.gram.get(), stride,
                                                    micro_, exchange_);
         const std::int64_t before = control_.iterations;
-        DenseResult result = solver->run(t, f, eps, std::numeric_limits<std::int64_t>::max(), control_);
+        DenseResult result = solver->run(t, f, eps, kSteps * (n + kAtOnce), control_);
         solver->gradient(f);
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;

@@ -32,12 +32,33 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
     for (std::size_t h = 0; h < heavy_.size(); ++h) heavy_slot_[heavy_[h]] = std::int64_t(h);
 }
 
+// An earlier heavy atom that this one is a multiple of, and by what: both sides of a bound on an average are.
+std::optional<std::pair<std::size_t, double>> NativeHessian::multiple_of(std::size_t h) const {
+    const std::int64_t k = heavy_[h], first = atoms_.start[k];
+    for (std::size_t g = 0; g < h; ++g) {
+        const std::int64_t other = atoms_.start[heavy_[g]];
+        if (atoms_.entries(heavy_[g]) != atoms_.entries(k) || atoms_.coefficient[other] == 0) continue;
+        const double by = atoms_.coefficient[first] / atoms_.coefficient[other];
+        bool same = true;
+        for (std::int64_t e = 0; same && e < atoms_.entries(k); ++e)
+            same = atoms_.point[first + e] == atoms_.point[other + e] &&
+                   atoms_.coefficient[first + e] == by * atoms_.coefficient[other + e];
+        if (same) return std::pair{g, by};
+    }
+    return std::nullopt;
+}
+
 void NativeHessian::compute_products(Pool& pool) {
     if (product_.size() == heavy_.size()) return;
     Indices all(points_);
     std::iota(all.begin(), all.end(), 0);
     for (std::size_t h = product_.size(); h < heavy_.size(); ++h) {
         const std::int64_t first = atoms_.start[heavy_[h]], last = atoms_.start[heavy_[h] + 1];
+        if (const std::optional<std::pair<std::size_t, double>> same = multiple_of(h)) {
+            product_.push_back(product_[same->first]);
+            for (double& x : product_.back()) x *= same->second;
+            continue;
+        }
         std::vector<double> image(points_, 0.0);
         blocks_.accumulate<double>(Indices(&atoms_.point[first], &atoms_.point[last]),
                                    std::vector<double>(&atoms_.coefficient[first], &atoms_.coefficient[last]), all,
@@ -91,6 +112,14 @@ void NativeHessian::any_block(const Indices& set, T* out, std::int64_t stride, P
     const std::int64_t n = std::int64_t(set.size()), m = std::int64_t(points.size());
     const Aligned<T> gram = aligned<T>(std::size_t(m) * std::size_t(m));
     blocks_.block(points, points, gram.get(), m, pool);
+    // Atoms of one point take their entry of a row; the others, `mixed`, are combined.
+    std::vector<std::int64_t> place(n, 0), mixed;
+    std::vector<double> scale(n, 0.0);
+    for (std::int64_t j = 0; j < n; ++j) {
+        const std::int64_t e = atoms_.start[set[j]], entries = atoms_.entries(set[j]);
+        if (entries == 1) place[j] = slot_[atoms_.point[e]], scale[j] = atoms_.coefficient[e];
+        if (entries > 1) mixed.push_back(j);
+    }
     std::vector<std::vector<double>> image(pool.size(), std::vector<double>(m));
     pool.run(n, [&](std::int64_t i, int worker) {
         T* to = out + i * stride;
@@ -105,7 +134,8 @@ void NativeHessian::any_block(const Indices& set, T* out, std::int64_t stride, P
             const T* from = gram.get() + slot_[atoms_.point[e]] * m;
             for (std::int64_t q = 0; q < m; ++q) row[q] += atoms_.coefficient[e] * double(from[q]);
         }
-        for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t j = 0; j < n; ++j) to[j] = m > 0 ? T(scale[j] * row[place[j]]) : T(0);
+        for (const std::int64_t j : mixed) {
             double sum = 0;
             if (is_heavy(set[j]))
                 sum = times(set[i], product_[heavy_slot_[set[j]]]);

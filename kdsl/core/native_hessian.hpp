@@ -5,6 +5,8 @@
 // much as one row of K however often it is used.
 #pragma once
 
+#include <optional>
+
 #include "hessian.hpp"
 #include "kernel_blocks.hpp"
 
@@ -40,6 +42,7 @@ private:
     // The points of the light atoms of `set`, each once; slot_ holds their places until the next call.
     Indices points_of(const Indices& set);
     double times(std::int64_t k, const std::vector<double>& values) const;
+    std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
     void compute_products(Pool& pool);
 
     std::int64_t points_, features_;

@@ -21,6 +21,8 @@ constexpr double kDear = 1.0;
 constexpr double kSingle = 1e-5;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
 constexpr int kPatience = 3;
+// A change of the objective that rounding does not hide, relative to it.
+constexpr double kVisible = 1e-15;
 
 // The gradient is left as a stage kept it where this many times its drift would change nothing.
 constexpr double kDrift = 8;
@@ -78,12 +80,12 @@ private:
                 return;
             }
             refresh(eps);
-            if (out_.kkt_gap <= eps) {
-                fruitless = 0;
-            } else if (precision != Precision::both_double) {
-                if (out_.kkt_gap > 0.5 * gap) precision = Precision::both_double;
-            } else if (!result.moved || out_.value >= value - 1e-15 * std::abs(value)) {
+            if (precision != Precision::both_double) {
+                if (out_.kkt_gap > std::max(eps, 0.5 * gap) || !result.moved) precision = Precision::both_double;
+            } else if (!result.moved || (out_.kkt_gap > eps && out_.value >= value - kVisible * std::abs(value))) {
                 if (++fruitless >= kPatience) throw Stopped{Reason::stalled};
+            } else {
+                fruitless = 0;
             }
         }
     }

@@ -20,6 +20,7 @@ constexpr double kInner = 0.1;         // of the gap is where the inner solver s
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr std::int64_t kFewClasses = 64;
+constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
 class WorkingSetStage final : public Stage {
@@ -60,7 +61,7 @@ public:
             control_.check();
             const double gap = extremes(f);
             control_.gap = gap;
-            const bool done = !(gap > eps) || stuck > 1;
+            const bool done = !(gap > eps) || stuck > 1 || out.outer >= kOuter;
             if (done && std::int64_t(active_.size()) == n_) break;
             if (done) {
                 catch_up(t, f, reference, precision, out);
