@@ -12,6 +12,7 @@ import numpy as np
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.dual import Dual
 from kdsl.algebra.dual_program import DualProgram, numeric_plq
+from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.instance import Instance, random_instance
 from kdsl.algebra.interpret import CvxpyArithmetic, FloatArithmetic, Interpreter, KnownBySquare, LossCall, Places
 from kdsl.algebra.numeric import Array, evaluate, shape_of
@@ -207,19 +208,7 @@ class _Trial:
             for places in product(*(range(n) for n in shape)):
                 pieces = numeric_plq(term.function, values, lengths, dict(zip(term.indices, places, strict=True)))
                 total -= _piecewise(pieces, float(multipliers[term.label][places]))
-        for entropy in exact.entropies:
-            lengths = dict(zip(entropy.indices, shape_of(entropy.sets, values), strict=True))
-            weight = evaluate(entropy.weight, values, lengths)
-            theta = multipliers[entropy.label]
-            if entropy.kind == "binary":
-                total += float(np.sum(_entropy(theta) + _entropy(weight - theta) - _entropy(weight)))
-            else:
-                upper = exact.variable(entropy.label).upper
-                assert upper is not None
-                sizes = dict(zip(exact.variable(entropy.label).indices, theta.shape, strict=True))
-                shares = evaluate(upper, values, sizes) - theta
-                total += float(np.sum(_entropy(shares)) - np.sum(_entropy(weight)))
-        return total
+        return total + entropy_value(exact, multipliers, values)
 
     def dual_optimum(self) -> float | None:
         """The greatest value of the dual as printed."""
@@ -466,12 +455,6 @@ def _piecewise(pieces: list[tuple[float, float, float, float, float]], theta: fl
         if theta <= right:
             return 0.5 * q * theta**2 + c * theta + d
     return float("inf")
-
-
-def _entropy(value: Array) -> Array:
-    """-x log x, 0 at 0."""
-    safe = np.maximum(value, 1e-300)
-    return np.where(value > 0, -safe * np.log(safe), 0.0)
 
 
 def _is_named(text: str) -> bool:

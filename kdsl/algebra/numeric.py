@@ -170,6 +170,12 @@ def support_mask(
     return evaluate(product, values, lengths) > 0
 
 
+def label_values(term: Index, free: Mapping[str, int], values: Values) -> NDArray[np.int64]:
+    """The labels that an index term takes, as an array over the free indices."""
+    grid: dict[Leaf, NDArray[np.int64]] = {name: _axis(n, free[name], len(free)) for n, name in enumerate(free)}
+    return np.broadcast_to(indexed_places(term, grid, values), tuple(free.values()))
+
+
 def shape_of(sets: tuple[str, ...], values: Values) -> tuple[int, ...]:
     return tuple(values.size(size) for size in sets)
 

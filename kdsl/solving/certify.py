@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Vec
@@ -63,6 +64,9 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
     unknowns, values, problem, scalars, value = primal
     lowest = normal_form_value(lowered.problem, theta, products)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
+    entropies = energies.dual.entropies
+    if entropies:
+        dual += entropy_value(energies.dual, multipliers, posed.values)
     arrays = {**values.arrays, **{name: family.read(scalars.z) for name, family in problem.families.items()}}
     found = residuals(derivation, replace(values, arrays=arrays, multipliers=multipliers))
     sense = derivation.primal.sense
@@ -71,7 +75,7 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
         sense * dual,
         abs(value - dual),
         relative_gap(value, dual),
-        kkt_gap(lowered.problem, theta, products) if not lowered.squared else None,
+        None if lowered.squared or entropies else kkt_gap(lowered.problem, theta, products),
         found,
         _feasibility(derivation, found),
         row_residual,

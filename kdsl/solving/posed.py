@@ -46,13 +46,13 @@ def pose(
 ) -> Posed:
     """What can be prepared before any choice of a solver; `policy` is for Gram matrices that are indefinite."""
     energies = energies_of(derivation)
-    if energies is None or energies.dual.entropies or energies.dual.cones:
+    if energies is None or energies.dual.cones:
         raise KdslError(
             [
                 Diagnostic(
                     "K610",
                     "this dual is not a quadratic program in its multipliers",
-                    why="entropies, cones and several norm bounds need a conic solver on explicit features",
+                    why="cones of unsquared norms and several norm bounds are not solved yet",
                     help="`kdsl derive --verify` still derives and checks it",
                 )
             ]

@@ -10,12 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
+from kdsl.algebra.numeric import Array, Values, evaluate, label_values, support_mask
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Factors, Poly, derivative
-from kdsl.algebra.primal import LossTerm, Unknown
+from kdsl.algebra.primal import LossTerm, Multinomial, Unknown
 from kdsl.algebra.terms import Sym
 from kdsl.solving.normal_form import Floats
+from kdsl.solving.smooth_losses import SmoothLoss
 from kdsl.solving.sparse_forms import Column, Places, linear_matrix
 
 
@@ -55,6 +56,7 @@ class ScalarProblem:
     quadratic: sp.csc_array
     constant: float
     losses: tuple[LossColumns, ...]
+    smooth: tuple[SmoothLoss, ...]
     matrix: sp.csr_array
     offset: Floats
     equality: NDArray[np.bool_]
@@ -78,7 +80,7 @@ class ScalarProblem:
                 inside = (r >= left) & (r <= right)
                 cost[inside] = (0.5 * q * r**2 + c * r + d)[inside]
             total += float(cost.sum())
-        return total
+        return total + sum(loss.value(z) for loss in self.smooth)
 
     def slack(self, z: Floats) -> Floats:
         """A z + a, which is to be <= 0 or = 0."""
@@ -115,7 +117,8 @@ def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
         linear.toarray().reshape(-1),
         _hessian(moving, families, column_of, start, values),
         float(evaluate(constant_part, values)),
-        tuple(_loss(derivation, term, families, values) for term in primal.losses),
+        tuple(_loss(derivation, t, t.function, families, values) for t in primal.losses if isinstance(t.function, Plq)),
+        tuple(_smooth(derivation, t, families, values) for t in primal.losses if not isinstance(t.function, Plq)),
         *_conditions(derivation, start, column_of, values),
     )
 
@@ -144,8 +147,20 @@ def _hessian(
     return sp.csc_array(stacked[np.argsort(np.concatenate(order))])
 
 
-def _loss(derivation: Derivation, term: LossTerm, families: Mapping[str, Columns], values: Values) -> LossColumns:
-    assert isinstance(term.function, Plq)
+def _smooth(derivation: Derivation, term: LossTerm, families: Mapping[str, Columns], values: Values) -> SmoothLoss:
+    positions = families[term.residual].positions
+    weight_poly = derivative(derivation.primal.objective, Sym(term.label, term.indices, "loss", term.support))
+    lengths = {name: values.size(z) for name, z in zip(term.indices, term.sets, strict=True)}
+    weight = evaluate(weight_poly, values, lengths).reshape(-1)
+    if not isinstance(term.function, Multinomial):
+        return SmoothLoss(positions.reshape(-1, 1), weight, None)
+    target = label_values(term.function.target, lengths, values).reshape(-1)
+    return SmoothLoss(positions.reshape(len(weight), -1), weight, target)
+
+
+def _loss(
+    derivation: Derivation, term: LossTerm, function: Plq, families: Mapping[str, Columns], values: Values
+) -> LossColumns:
     columns = families[term.residual]
     lengths = dict(zip(term.indices, columns.shape, strict=True))
     inside = columns.positions >= 0
@@ -156,8 +171,8 @@ def _loss(derivation: Derivation, term: LossTerm, families: Mapping[str, Columns
 
     scale = members(weight)
     pieces = []
-    for n, piece in enumerate(term.function.pieces):
-        left, right = term.function.ends(n)
+    for n, piece in enumerate(function.pieces):
+        left, right = function.ends(n)
         pieces.append(
             (
                 np.full_like(scale, -np.inf) if left is None else members(left),

@@ -14,8 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
+from kdsl.solving.smooth_losses import newton
 
 _FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
 
@@ -34,10 +36,29 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
     slacks = _slack_columns(problem)
     few = np.setdiff1d(np.arange(problem.size), slacks)
     lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
+    if problem.smooth:
+        return Scalars(_smooth_scalars(problem, lines))
     if lines is not None and len(few) <= 1:
         return lines.minimise()
     z = least_scalars(problem)
     return Scalars(z if lines is None else lines.at(z[few]))
+
+
+def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
+    """Smooth losses of residuals that equations define, and no other condition on the scalars."""
+    if lines is None or problem.losses or not problem.equality.all() or np.any(np.diff(lines.owner) == 0):
+        raise KdslError(
+            [
+                Diagnostic(
+                    "K611",
+                    "an entropy loss beside slacks or conditions on scalars",
+                    why="its scalars are recovered by Newton's method, which takes equations only",
+                    help="write every loss of the model as a logistic or multinomial loss",
+                )
+            ]
+        )
+    slacks = lines.slacks[lines.owner]
+    return newton(problem.smooth, lines.few, slacks, lines.slopes, lines.height, problem.linear, problem.quadratic)
 
 
 def _slack_columns(problem: ScalarProblem) -> NDArray[np.int64]:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certify import Point, certify
+from kdsl.solving.entropy_route import REASON, solve_entropy
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
 from kdsl.solving.infeasibility import RAY_SHARE, energy_scale, measure_ray, recession_problem, row_conflict
@@ -48,11 +50,16 @@ def solve_posed(
         conflict = row_conflict(lowered.problem)
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
-        _look_for_a_ray(posed, lowered, options)
-        chosen = route(facts_of(lowered.problem), backend, options.tol)
-        raw = chosen.backend.solve(lowered.problem, options, start, progress)
-        point = certify(posed, raw.theta)
-        raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
+        if posed.energies.dual.entropies:
+            chosen = Route(find_backend("cvxpy"), REASON)
+            raw = solve_entropy(posed, lowered, options)
+            point = certify(posed, raw.theta)
+        else:
+            _look_for_a_ray(posed, lowered, options)
+            chosen = route(facts_of(lowered.problem), backend, options.tol)
+            raw = chosen.backend.solve(lowered.problem, options, start, progress)
+            point = certify(posed, raw.theta)
+            raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
     ended = time.perf_counter()
     seconds = {
         "lower": lowered_at - began,
