@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kdsl.cli.terminal import Console
+
 if TYPE_CHECKING:
-    from kdsl.language.diagnostics import KdslError
+    from kdsl.language.diagnostics import Diagnostic, KdslError
     from kdsl.language.model import Model
 
 MISSING = ("K501", "K502", "K603", "K607")  # a file, a permission or a package that is not there
@@ -44,6 +47,33 @@ def add_data_options(parser: ArgumentParser) -> None:
 def add_resource_options(parser: ArgumentParser) -> None:
     parser.add_argument("--memory", type=size, metavar="BYTES", help="what may be used, such as 512M or 2G")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def add_function_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--kernel", action="append", metavar="'K = FILE.py:FUNCTION'", help="the Python function of a kernel, once more"
+    )
+    parser.add_argument("--allow-python", action="store_true", help="let it run that file")
+
+
+def functions_of(arguments: Namespace) -> dict[str, Any]:
+    """The Python functions that a model file names but does not hold."""
+    functions: dict[str, Any] = {}
+    for word in arguments.kernel or []:
+        name, _, text = word.partition("=")
+        python = FUNCTION.fullmatch(text.strip())
+        if python is not None:
+            functions[name.strip()] = load_function(python["path"], python["name"], arguments.allow_python)
+    return functions
+
+
+def messages(diagnostics: Sequence[Diagnostic], console: Console) -> None:
+    """Print messages that have no place in a spec."""
+    from kdsl.language.report import render_text
+
+    if diagnostics:
+        plain = [d._replace(labels=()) for d in diagnostics]
+        console.err(render_text(plain, "", "", console.colour_err, console.ascii))
 
 
 def binding_of(arguments: Namespace, model: Model) -> dict[str, Any]:

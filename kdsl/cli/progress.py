@@ -44,17 +44,21 @@ class Watch:
     def __call__(self, iterations: int, gap: float) -> bool:
         """Called by a backend now and then; True asks it to stop."""
         self._running = True
-        elapsed = time.perf_counter() - self._began
-        if not self._quiet and elapsed >= self._next:
-            self._show(f"{iterations:,} iterations, gap {gap:.2g}, {elapsed:.1f} s")
-            self._next = elapsed + REFRESH if self._terminal else elapsed * GROWTH
+        self._say(f"{iterations:,} iterations, gap {gap:.2g}")
         return self.stopped
 
     def step(self, done: int, whole: int, what: str) -> None:
         """Progress of work whose end is known."""
+        self._say(f"{what}: {100 * done // max(whole, 1)} %")
+
+    def count(self, done: int, what: str) -> None:
+        """Progress of work whose end is not known."""
+        self._say(f"{done:,} {what}")
+
+    def _say(self, text: str) -> None:
         elapsed = time.perf_counter() - self._began
         if not self._quiet and elapsed >= self._next:
-            self._show(f"{what}: {100 * done // max(whole, 1)} %, {elapsed:.1f} s")
+            self._show(f"{text}, {elapsed:.1f} s")
             self._next = elapsed + REFRESH if self._terminal else elapsed * GROWTH
 
     def _show(self, text: str) -> None:

@@ -58,7 +58,7 @@ class Predictor:
             body = body.arguments[0]
         letter = ""
         if isinstance(body, s.Argmax):
-            letter, body = body.index.id, body.body
+            letter, body = body.letter.id, body.body
         translator = Translator(self.model)
         formal, *others = clause.formals
         scope: dict[str, Value] = {formal: Point(formal, (_ROW,))}

@@ -12,6 +12,7 @@ from kdsl.cli.binding_options import (
     binding_of,
     exit_code,
     kernels_of,
+    messages,
     parameter,
     tables_of,
     tolerance,
@@ -126,7 +127,7 @@ def _without_solution(prepared: Prepared, none: NoSolution, arguments: Namespace
         console.out_file(json.dumps(entry, indent=2, allow_nan=False) + "\n")
     else:
         console.out(f"status  {none.status}\n")
-    _messages((*prepared.posed.bound.warnings, *none.diagnostics), console)
+    messages((*prepared.posed.bound.warnings, *none.diagnostics), console)
     return EXIT.get(none.status, OTHERWISE)
 
 
@@ -145,7 +146,7 @@ def _show(
     else:
         console.out(solution_text(solution))
         report(found, source, console)
-        _messages(solution.warnings, console)
+        messages(solution.warnings, console)
     if arguments.output is not None:
         solution.save(arguments.output)
     return EXIT.get(solution.status, OTHERWISE)
@@ -159,13 +160,5 @@ def _failed(error: KdslError, arguments: Namespace, console: Console) -> int:
 
         entry = {"schema": SCHEMA, "status": "error", "diagnostics": [warning_entry(d) for d in error.diagnostics]}
         console.out_file(json.dumps(entry, indent=2) + "\n")
-    _messages(error.diagnostics, console)
+    messages(error.diagnostics, console)
     return exit_code(error)
-
-
-def _messages(diagnostics: tuple[Diagnostic, ...], console: Console) -> None:
-    from kdsl.language.report import render_text
-
-    plain = [d._replace(labels=()) for d in diagnostics]  # labels point into a kernel given on the command line
-    if plain:
-        console.err(render_text(plain, "", "", console.colour_err, console.ascii))

@@ -1,0 +1,82 @@
+"""Show what a saved model holds."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from kdsl.cli.binding_options import add_function_options, exit_code, functions_of, messages
+from kdsl.cli.terminal import Console
+from kdsl.language.diagnostics import KdslError
+
+if TYPE_CHECKING:
+    from kdsl.models.model_file import LoadedModel
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
+    parser.add_argument("--spec", action="store_true", help="print the spec that it was solved from, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print the header of the file")
+    add_function_options(parser)
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    from kdsl.models.model_file import load_model, read_container
+
+    try:
+        if arguments.json:
+            import json
+
+            container = read_container(arguments.model)
+            if container.damage:
+                raise KdslError(container.damage)
+            console.out_file(json.dumps(container.header, indent=2, ensure_ascii=False) + "\n")
+            return 0
+        loaded = load_model(arguments.model, functions_of(arguments))
+    except KdslError as error:
+        messages(error.diagnostics, console)
+        return exit_code(error)
+    console.out_file(loaded.header["spec"]) if arguments.spec else console.out(_text(loaded))
+    return 0
+
+
+def _text(loaded: LoadedModel) -> str:
+    from kdsl.models.report import aligned, certificate_lines
+
+    header, fitted = loaded.header, loaded.fitted
+    lines = [("model", f"{loaded.model.name}{_title(loaded)}")]
+    lines.append(("data", f"{_sizes(header)}; SHA-256 {header['data']['hash']}"))
+    for name, feature_map in fitted.feature_maps.items():
+        scaled = "" if feature_map.scaling.kind == "none" else f", scaled ({feature_map.scaling.kind})"
+        lines.append(("features", f"{name}: {_list(feature_map.names)}{scaled}"))
+    lines += [("labels", f"{name}: {m.describe()}") for name, m in fitted.label_maps.items()]
+    lines += [("labels", f"{name}: {_list(m.names)}") for name, m in fitted.label_sets.items()]
+    lines += [("kernel", f"{name} = {kernel.description}") for name, kernel in fitted.predictor.kernels.items()]
+    if fitted.predictor.parameters:
+        values = fitted.predictor.parameters.items()
+        lines.append(("parameters", ", ".join(f"{name} = {value:.6g}" for name, value in values)))
+    lines.append(("route", header["reason"]))
+    lines.append(("status", loaded.status))
+    lines += certificate_lines(loaded.certificate)
+    support = header["support"]
+    lines.append(
+        ("support", f"{support['total']:,} nonzero: {support['free']:,} free, {support['bound']:,} at a bound")
+    )
+    lines += [("points", f"{points.shape[0]:,} of {name} kept") for name, points in fitted.predictor.support.items()]
+    lines += [(name, f"{value:.9g}") for name, value in loaded.scalars.items()]
+    lines += [(name, f"{float(value):.9g}") for name, value in header["quantities"].items()]
+    lines.append(("written by", ", ".join(f"{name} {number}" for name, number in header["versions"].items())))
+    return aligned(lines)
+
+
+def _title(loaded: LoadedModel) -> str:
+    return f" ({loaded.model.title})" if loaded.model.title else ""
+
+
+def _sizes(header: Any) -> str:
+    return ", ".join(f"{name} = {size:,}" for name, size in header["data"]["sizes"].items())
+
+
+def _list(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

@@ -1,0 +1,287 @@
+"""Computes a saved solution again from its file and the data, and says which stored figure no longer holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kdsl.algebra.derivation import derive
+from kdsl.algebra.numeric import Array
+from kdsl.binding.binder import bind, tables_from_data
+from kdsl.binding.bound import Bound
+from kdsl.binding.distances import to_dense
+from kdsl.binding.gram import KernelGram
+from kdsl.binding.kernels import DEFAULT_MEMORY, block_rows
+from kdsl.binding.python_kernel import Function
+from kdsl.binding.records import record_features, record_labels
+from kdsl.binding.table import Floats, Ints
+from kdsl.language.diagnostics import Diagnostic
+from kdsl.models.model_file import LoadedModel, read_container, restore, slimmed
+from kdsl.models.predictor import Predictor
+from kdsl.solving.certificate import Certificate, relative_gap
+from kdsl.solving.certify import certify
+from kdsl.solving.posed import Posed, pose
+from kdsl.solving.predicting import predictor_of
+
+ACCURACY = 1e-9  # relative; what two computations of the same number may differ by
+Step = Callable[[int, int, str], None]  # done, whole, what
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One figure of the certificate: as the file has it, and as it comes out now."""
+
+    name: str
+    stored: float | None
+    computed: float | None
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """`findings` is empty where everything holds."""
+
+    loaded: LoadedModel
+    figures: tuple[Figure, ...]
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.findings
+
+
+def verify_model(
+    path: str,
+    data: Any,
+    functions: Mapping[str, Function] | None = None,
+    memory: int = DEFAULT_MEMORY,
+    step: Step | None = None,
+) -> Verification:
+    """Check the file's checksums, bind the data as then, and compute value, dual, gap and residuals again."""
+    loaded = restore(read_container(path), path, functions)
+    findings: list[Diagnostic] = list(loaded.damage)
+    binding = dict(loaded.header["binding"])
+    binding.pop("kernels", None)
+    policy, seed = binding.pop("psd", "refuse"), binding.pop("seed", 0)
+    bound = bind(loaded.model, tables_from_data(loaded.model, data), **binding)
+    findings += data_findings(loaded, bound)
+    if any(finding.code == "K656" for finding in findings):
+        return Verification(loaded, (), tuple(findings))
+    predictor = loaded.fitted.predictor
+    posed = pose(derive(loaded.model), bound, predictor.parameters, predictor.kernels, memory, policy, seed)
+    if step is not None:
+        posed = watched(posed, step)
+    outer = loaded.header["outer"]
+    try:
+        point = certify(posed, loaded.theta, None if outer is None else float(outer))
+    except (ValueError, IndexError) as error:
+        findings.append(differs("theta", f"the dual point does not fit the problem: {error}"))
+        return Verification(loaded, (), tuple(findings))
+    figures = compared(loaded.certificate, point.certificate)
+    findings += [
+        differs(f.name, f"stored {words(f.stored)}, computed {words(f.computed)}") for f in figures if not f.holds
+    ]
+    findings += consistency(loaded.certificate)
+    findings += multiplier_findings(loaded, point.multipliers)
+    findings += predictor_findings(predictor, predictor_of(posed, point))
+    families = point.scalar_problem.families
+    computed = {n: float(f.read(point.scalars.z)) for n, f in families.items() if not f.unknown.indices}
+    findings += scalar_findings(loaded.scalars, computed)
+    return Verification(loaded, tuple(figures), tuple(findings))
+
+
+# ------------------------------------------------------------------- the parts
+
+
+def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
+    """The data as bound now against what the file says of them: hash, features and labels."""
+    found = []
+    header = loaded.header
+    if bound.data_hash != header["data"]["hash"]:
+        sizes = ", ".join(f"{name} = {n}" for name, n in bound.sizes.items())
+        then = ", ".join(f"{name} = {n}" for name, n in header["data"]["sizes"].items())
+        found.append(
+            Diagnostic(
+                "K656",
+                "these are not the data that the model was fitted on",
+                (),
+                f"their hash is {bound.data_hash[:16]}, the file has {str(header['data']['hash'])[:16]}; now {sizes}, "
+                f"then {then}",
+                "give the training data, unchanged and in the same order",
+            )
+        )
+    records = {
+        "features": ({n: record_features(m) for n, m in bound.feature_maps.items()}, header["features"]),
+        "labels": ({n: record_labels(m) for n, m in bound.label_maps.items()}, header["labels"]),
+        "label sets": ({n: record_labels(m) for n, m in bound.label_sets.items()}, header["label_sets"]),
+    }
+    for what, (now, stored) in records.items():
+        found += [differs(what, place) for place in record_differences(now, stored)]
+    return found
+
+
+def record_differences(now: Any, stored: Any, place: str = "") -> list[str]:
+    """Where two plain values differ; numbers may differ by rounding."""
+    if isinstance(now, Mapping) and isinstance(stored, Mapping):
+        keys = sorted({*now, *stored})
+        return [d for key in keys for d in record_differences(now.get(key), stored.get(key), f"{place}.{key}")]
+    if isinstance(now, (list, tuple)) and isinstance(stored, (list, tuple)) and len(now) == len(stored):
+        pairs = enumerate(zip(now, stored, strict=True))
+        return [d for n, (a, b) in pairs for d in record_differences(a, b, f"{place}[{n}]")]
+    if isinstance(now, float) and isinstance(stored, (int, float)) and close(now, float(stored), abs(now)):
+        return []
+    return [] if now == stored else [f"{place.lstrip('.')}: stored {stored!r}, computed {now!r}"]
+
+
+def compared(stored: Certificate, now: Certificate) -> list[Figure]:
+    """Every figure of the certificate, to 1e-9 of the size of the objective."""
+    size = max(1.0, abs(now.value), abs(now.dual)) if math.isfinite(now.value) else 1.0
+    figures = [
+        Figure(name, a, b, close(a, b, size))
+        for name, a, b in (
+            ("value", stored.value, now.value),
+            ("dual", stored.dual, now.dual),
+            ("gap", stored.gap, now.gap),
+            ("rel_gap", stored.rel_gap, now.rel_gap),
+            ("kkt_gap", stored.kkt_gap, now.kkt_gap),
+            ("primal_residual", stored.primal_residual, now.primal_residual),
+            ("dual_residual", stored.dual_residual, now.dual_residual),
+        )
+    ]
+    then = {r.condition: r for r in stored.residuals}
+    here = {r.condition: r for r in now.residuals}
+    for name in {**then, **here}:
+        a = then[name].value if name in then else None
+        b = here[name].value if name in here else None
+        figures.append(Figure(f"residual of {name}", a, b, close(a, b, size)))
+    return figures
+
+
+def close(a: float | None, b: float | None, size: float) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a == b or abs(a - b) <= ACCURACY * max(1.0, size)
+
+
+def consistency(stored: Certificate) -> list[Diagnostic]:
+    """The gap follows from value and dual to the last bit, whatever it was computed on."""
+    found = []
+    if math.isfinite(stored.value) and math.isfinite(stored.dual):
+        if stored.gap != abs(stored.value - stored.dual):
+            found.append(
+                differs("gap", f"stored {stored.gap!r}, |value - dual| is {abs(stored.value - stored.dual)!r}")
+            )
+        expected = relative_gap(stored.value, stored.dual)
+        if stored.rel_gap != expected:
+            found.append(differs("rel_gap", f"stored {stored.rel_gap!r}, value and dual give {expected!r}"))
+    return found
+
+
+def multiplier_findings(loaded: LoadedModel, now: Mapping[str, Array]) -> list[Diagnostic]:
+    found = []
+    for name in {**loaded.multipliers, **now}:
+        a, b = loaded.multipliers.get(name), now.get(name)
+        if a is None or b is None:
+            found.append(differs(f"multiplier {name}", "it is there on one side only"))
+        else:
+            found += array_findings(f"multiplier {name}", a, np.asarray(b))
+    return found
+
+
+def predictor_findings(stored: Predictor, now: Predictor) -> list[Diagnostic]:
+    """Expansions, support points and scalars that predict."""
+    found = []
+    for name, vector in now.vectors.items():
+        then = stored.vectors.get(name)
+        if then is None:
+            found.append(differs(f"expansion of {name}", "it is missing"))
+            continue
+        found += array_findings(f"expansion of {name}", then.coefficients, vector.coefficients)
+        found += array_findings(f"||{name}||^2", np.asarray(then.squared_norms), np.asarray(vector.squared_norms))
+    for name, points in now.support.items():
+        here = to_dense(slimmed(points, now.kernels[name]))
+        there = to_dense(stored.support[name]) if name in stored.support else np.empty((0, 0))
+        found += array_findings(f"support points of {name}", there, here)
+    for name, value in now.scalars.items():
+        found += array_findings(f"scalar {name}", np.asarray(stored.scalars.get(name, math.nan)), np.asarray(value))
+    return found
+
+
+def scalar_findings(stored: Mapping[str, float], now: Mapping[str, float]) -> list[Diagnostic]:
+    found = []
+    for name in {**stored, **now}:
+        a, b = stored.get(name), now.get(name)
+        if not close(a, b, 1.0 if b is None else abs(b)):
+            found.append(differs(f"scalar {name}", f"stored {words(a)}, computed {words(b)}"))
+    return found
+
+
+def array_findings(name: str, stored: Array, now: Array) -> list[Diagnostic]:
+    """The worst entry that differs by more than 1e-9 of the largest."""
+    if stored.shape != now.shape:
+        return [differs(name, f"stored with shape {stored.shape}, computed with shape {now.shape}")]
+    if now.size == 0:
+        return []
+    error = np.abs(stored - now)
+    largest = float(np.abs(now[np.isfinite(now)]).max(initial=0.0))
+    place = np.unravel_index(int(np.argmax(np.where(np.isnan(error), np.inf, error))), now.shape)
+    if error[place] <= ACCURACY * max(largest, 1e-300) or (stored[place] == now[place]):
+        return []
+    at = f"[{', '.join(str(int(n) + 1) for n in place)}]" if place else ""
+    return [differs(name + at, f"stored {float(stored[place])!r}, computed {float(now[place])!r}")]
+
+
+def differs(name: str, why: str) -> Diagnostic:
+    return Diagnostic("K657", f"`{name}` is not what the data and the dual point give", (), why, HELP)
+
+
+HELP = "the file was changed, or it was written by a kdsl that computes otherwise: solve again"
+
+
+def words(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.17g}"
+
+
+# -------------------------------------------------------------------- progress
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedGram:
+    """A Gram oracle whose products report how far they are."""
+
+    inner: KernelGram
+    step: Step
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def diagonal(self) -> Floats:
+        return self.inner.diagonal()
+
+    def rows(self, indices: Ints) -> Floats:
+        return self.inner.rows(indices)
+
+    def matvec(self, vector: Floats) -> Floats:
+        gram = self.inner
+        if gram.kept is not None:
+            return gram.matvec(vector)
+        result = np.empty(gram.size)
+        rows = max(1, gram.size // 100, block_rows(gram.size, gram.memory))
+        for start in range(0, gram.size, rows):
+            part = gram.points[start : start + rows]
+            result[start : start + rows] = gram.kernel.expansion(gram.points, vector, part, gram.memory)
+            self.step(min(start + rows, gram.size), gram.size, "products with the kernel")
+        return result
+
+
+def watched(posed: Posed, step: Step) -> Posed:
+    spaces = {
+        name: replace(space, oracle=WatchedGram(space.oracle, step)) if isinstance(space.oracle, KernelGram) else space
+        for name, space in posed.spaces.items()
+    }
+    return replace(posed, spaces=spaces)
