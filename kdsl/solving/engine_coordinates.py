@@ -7,12 +7,15 @@ v_k = a_k t_k, so that A t = a reads sum_c D_c (sum of v over class c) = a, and 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
+
+FEW_ROWS = 64  # rows up to which A is handled as a dense array
+Matrix: TypeAlias = Floats | sp.csc_array[Any]
 
 
 class Classes(NamedTuple):
@@ -27,56 +30,63 @@ class Classes(NamedTuple):
 
 
 class EngineForm(NamedTuple):
-    """The engine's coordinate k stands for t[source[k]] (a slack from `size` on), scaled by scale[k]."""
+    """The engine's coordinate k stands for t[source[k]] (a slack from `size` on), scaled by scale[k].
+
+    `matrix` and `target` are the rows as equalities, in the order of t: dense where they are few, else sparse.
+    """
 
     source: Ints
     scale: Floats
     size: int
+    slack_row: Ints
     separable: Separable
-    matrix: sp.csc_array[Any]
+    matrix: Matrix
     target: Floats
     classes: Classes
 
     def to_theta(self, v: Floats) -> Floats:
+        return self.to_t(v)[: self.size]
+
+    def to_t(self, v: Floats) -> Floats:
+        """t and the slacks."""
         t = np.empty(len(self.source))
         t[self.source] = v / self.scale
-        return t[: self.size]
+        return t
 
 
 def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
     """The engine's form of `problem`, with `linear` added to the slopes of h."""
-    n = problem.size
-    matrix, target = _equalities(problem.rows)
-    slacks = matrix.shape[1] - n
-    h = _extend(problem.separable, linear, slacks)
+    slack_row = np.flatnonzero(~problem.rows.equality).astype(np.int64)
+    matrix, target = _equalities(problem.rows, slack_row)
+    h = _extend(problem.separable, linear, len(slack_row))
     label, scale, direction = _parallel_classes(matrix)
     source = np.argsort(label, kind="stable").astype(np.int64)
     label, scale = label[source], scale[source]
     first_is_free = bool(len(label) and label[0] < 0)
     starts = np.flatnonzero(np.r_[True, label[1:] != label[:-1]]) if len(label) else np.zeros(0, np.int64)
     begin = np.r_[starts, len(label)].astype(np.int64)
-    present = label[starts]
-    direction = direction[present[present >= 0]]
-    classes = _couple(begin, first_is_free, direction, target)
-    return EngineForm(source, scale, n, _rescale(h, source, scale), matrix, target, classes)
+    if direction is None:
+        classes = Classes(begin, first_is_free, True, 0, np.zeros(0), target[label[starts[int(first_is_free) :]]])
+    else:
+        classes = _couple(begin, first_is_free, direction, target)
+    return EngineForm(source, scale, problem.size, slack_row, _rescale(h, source, scale), matrix, target, classes)
 
 
 def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
     """A feasible v near `start` (or 0), or None if the rows cannot be met within the bounds."""
-    h = form.separable
-    t = np.zeros(len(form.source))
+    h, matrix = form.separable, form.matrix
+    v = np.zeros(len(form.source))
     if start is not None:
-        t[: form.size] = start
-    v = np.clip(t[form.source] * form.scale, h.lower, h.upper)
-    matrix = form.matrix[:, form.source] @ sp.diags_array(1 / form.scale)
-    slack = np.flatnonzero(form.source >= form.size)
-    if len(slack):
-        v[slack] = 0.0
-        rest = form.target - matrix @ v
-        row = sp.csc_array(matrix).indices[sp.csc_array(matrix).indptr[slack]]
-        v[slack] = np.clip(rest[row] / matrix[:, slack].max(axis=0).toarray().ravel(), h.lower[slack], h.upper[slack])
-    allowed = 1e-12 * (1.0 + np.abs(form.target) + abs(matrix) @ np.abs(v))
-    if (np.abs(form.target - matrix @ v) <= allowed).all():
+        v = np.r_[start, np.zeros(len(form.slack_row))][form.source] * form.scale
+    v = np.clip(v, h.lower, h.upper)
+    t = form.to_t(v)
+    t[form.size :] = 0.0
+    if len(form.slack_row):
+        coefficient = matrix[form.slack_row, np.arange(form.size, len(t))]
+        t[form.size :] = np.maximum((form.target - matrix @ t)[form.slack_row] / coefficient, 0.0)
+        v = t[form.source] * form.scale
+    allowed = 1e-12 * (1.0 + np.abs(form.target) + abs(matrix) @ np.abs(t))
+    if (np.abs(form.target - matrix @ t) <= allowed).all():
         return v
     filled = _fill(form, v)
     if filled is not None or form.classes.decoupled:
@@ -84,19 +94,28 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
     from scipy.optimize import linprog
 
     bounds = np.column_stack([h.lower, h.upper])
-    vertex = linprog(np.zeros(len(v)), A_eq=matrix, b_eq=form.target, bounds=bounds, method="highs")
+    scaled = matrix[:, form.source] / form.scale
+    vertex = linprog(np.zeros(len(v)), A_eq=scaled, b_eq=form.target, bounds=bounds, method="highs")
     return None if vertex.x is None else np.clip(vertex.x, h.lower, h.upper)
 
 
-def _equalities(rows: Rows) -> tuple[sp.csc_array[Any], Floats]:
+def _equalities(rows: Rows, slack_row: Ints) -> tuple[Matrix, Floats]:
     """A t = a with a slack t >= 0 for each inequality, every row divided by its largest entry."""
-    slack = np.flatnonzero(~rows.equality)
-    ones = sp.coo_array((np.ones(len(slack)), (slack, np.arange(len(slack)))), (len(rows.target), len(slack)))
-    matrix = sp.csc_array(sp.hstack([sp.csc_array(rows.matrix), ones.tocsc()]))
-    matrix.eliminate_zeros()
-    size = abs(matrix).max(axis=1).toarray().ravel() if matrix.shape[0] and matrix.nnz else np.ones(matrix.shape[0])
+    count, slacks = len(rows.target), len(slack_row)
+    matrix: Matrix
+    if count <= FEW_ROWS:
+        matrix = np.zeros((count, rows.matrix.shape[1] + slacks))
+        matrix[:, : rows.matrix.shape[1]] = rows.matrix.toarray()
+        matrix[slack_row, rows.matrix.shape[1] + np.arange(slacks)] = 1.0
+        size = np.abs(matrix).max(axis=1, initial=0.0)
+    else:
+        ones = sp.coo_array((np.ones(slacks), (slack_row, np.arange(slacks))), (count, slacks))
+        matrix = sp.csc_array(sp.hstack([sp.csc_array(rows.matrix), ones.tocsc()]))
+        matrix.eliminate_zeros()
+        size = abs(matrix).max(axis=1).toarray().ravel()
     size[size == 0] = 1.0
-    return sp.csc_array(sp.diags_array(1 / size) @ matrix), np.asarray(rows.target, float) / size
+    target = np.asarray(rows.target, np.float64) / size
+    return (matrix / size[:, None] if count <= FEW_ROWS else sp.csc_array(sp.diags_array(1 / size) @ matrix)), target
 
 
 def _extend(h: Separable, linear: Floats, slacks: int) -> Separable:
@@ -113,32 +132,34 @@ def _extend(h: Separable, linear: Floats, slacks: int) -> Separable:
     )
 
 
-def _parallel_classes(matrix: sp.csc_array[Any]) -> tuple[Ints, Floats, Floats]:
-    """For each column its class (-1: no entry) and its scale a_k; for each class its direction D_c."""
-    rows, columns = matrix.shape
-    entries = np.diff(matrix.indptr)
+def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
+    """For each column its class (-1: no entry) and its scale a_k; for each class its direction D_c.
+
+    No direction is given where each column has at most one entry: the class is then its row.
+    """
+    columns = matrix.shape[1]
     label, scale = np.full(columns, -1, np.int64), np.ones(columns)
-    if entries.max(initial=0) <= 1:
-        some = np.flatnonzero(entries)
-        label[some] = matrix.indices
-        scale[some] = matrix.data
-        return label, scale, np.eye(rows) if rows <= 64 else np.empty((rows, 0))
-    dense = matrix.toarray().T
+    entries = np.count_nonzero(matrix, axis=0) if isinstance(matrix, np.ndarray) else np.diff(matrix.indptr)
     some = np.flatnonzero(entries)
-    largest = np.abs(dense[some]).argmax(axis=1)
-    scale[some] = dense[some, largest]
-    direction, label[some] = np.unique(dense[some] / scale[some, None], axis=0, return_inverse=True)
+    if entries.max(initial=0) <= 1:
+        if isinstance(matrix, np.ndarray):
+            label[some] = np.argmax(matrix[:, some] != 0, axis=0) if len(some) else 0
+            scale[some] = matrix[label[some], some]
+        else:
+            label[some], scale[some] = matrix.indices, matrix.data
+        return label, scale, None
+    dense = (matrix if isinstance(matrix, np.ndarray) else matrix.toarray())[:, some].T
+    scale[some] = dense[np.arange(len(some)), np.abs(dense).argmax(axis=1)]
+    direction, label[some] = np.unique(dense / scale[some, None], axis=0, return_inverse=True)
     return label, scale, direction
 
 
 def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats) -> Classes:
     """Whether the classes' directions are independent; if not, as many rows as matter."""
     nothing = np.zeros(0)
-    if direction.shape[1] == 0 and len(target):  # many simplex rows: one class for each row that has an entry
-        return Classes(begin, first_is_free, True, 0, nothing, target)
-    rank = int(np.linalg.matrix_rank(direction)) if direction.size else 0
+    rank = int(np.linalg.matrix_rank(direction))
     if rank == len(direction):
-        totals = np.asarray(np.linalg.lstsq(direction.T, target, rcond=None)[0], np.float64) if rank else nothing
+        totals = np.asarray(np.linalg.lstsq(direction.T, target, rcond=None)[0], np.float64)
         return Classes(begin, first_is_free, True, 0, nothing, totals)
     if rank < direction.shape[1]:
         from scipy.linalg import qr
@@ -174,11 +195,9 @@ def _fill(form: EngineForm, start: Floats) -> Floats | None:
     h, classes, v = form.separable, form.classes, start.copy()
     begin = classes.begin[int(classes.first_is_free) :]
     parts = [slice(int(a), int(b)) for a, b in pairwise(begin)]
-    direction = sp.csc_array(form.matrix[:, form.source[begin[:-1]]] @ sp.diags_array(1 / form.scale[begin[:-1]]))
-    if len(classes.totals) == len(parts):
+    direction = form.matrix[:, form.source[begin[:-1]]] / form.scale[begin[:-1]]
+    if classes.decoupled:
         totals = classes.totals
-    elif classes.decoupled:  # one row for each class
-        totals = form.target[direction.indices] / direction.data
     else:
         lowest = np.array([h.lower[part].sum() for part in parts])
         highest = np.array([h.upper[part].sum() for part in parts])
@@ -197,11 +216,9 @@ def _fill(form: EngineForm, start: Floats) -> Floats | None:
     return v if (np.abs(direction @ totals - form.target) <= 1e-9 * (1.0 + np.abs(form.target))).all() else None
 
 
-def _class_totals(
-    direction: sp.csc_array[Any], target: Floats, totals: Floats, lowest: Floats, highest: Floats
-) -> Floats:
+def _class_totals(direction: Matrix, target: Floats, totals: Floats, lowest: Floats, highest: Floats) -> Floats:
     """Totals within their bounds that meet the rows: least squares over the classes that no bound has stopped."""
-    dense = direction.toarray()
+    dense = direction if isinstance(direction, np.ndarray) else direction.toarray()
     free = np.ones(len(totals), bool)
     for _ in range(len(totals) + 1):
         step = np.linalg.lstsq(dense[:, free], target - dense @ totals, rcond=None)[0]
