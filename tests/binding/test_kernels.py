@@ -130,7 +130,7 @@ def test_gram_oracle_over_several_inputs(form, memory):
 
 
 def test_the_kept_matrix_is_symmetric_to_the_last_bit():
-    gram = KernelGram(Polynomial(3, 0.3, 1.0), points(300, 25))
+    gram = KernelGram(Normalized(Polynomial(3, 0.3, 1.0)), points(300, 25))
     full = gram.rows(np.arange(300))
     np.testing.assert_array_equal(full, full.T)
 
