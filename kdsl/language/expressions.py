@@ -390,10 +390,10 @@ def _argmax(env: Environment, expression: Argmax, scope: Scope) -> Visit:
     if not scope.solved:
         calls.only_in_predict(env, "argmax", expression.span, scope)
         return UNKNOWN
-    inner = names.bind_indices(env, (expression.index,), scope)
+    inner = names.bind_indices(env, (expression.letter,), scope)
     value = yield expression.body, inner
     calls.as_number(env, value, expression.body)
-    return Choice(env.index_set(expression.index.id)) if env.is_index(expression.index) else UNKNOWN
+    return Choice(env.index_set(expression.letter.id)) if env.is_index(expression.letter) else UNKNOWN
 
 
 def _condition(env: Environment, condition: Comparison, scope: Scope) -> Generator[tuple[Expr, Scope], Type, None]:

@@ -209,5 +209,5 @@ def _expression(node: Expr, level: int) -> str:
     elif isinstance(node, Sum):
         text, own = f"sum[{_names(node.indices)}{_where(node.where)}] {_expression(node.body, _PRODUCT)}", _PRODUCT
     else:
-        text, own = f"argmax[{node.index.id}] {_expression(node.body, _PRODUCT)}", _PRODUCT
+        text, own = f"argmax[{node.letter.id}] {_expression(node.body, _PRODUCT)}", _PRODUCT
     return f"({text})" if own < level else text

@@ -118,9 +118,9 @@ class Sum(NamedTuple):
 
 
 class Argmax(NamedTuple):
-    """`argmax[index] body`, in predict clauses only."""
+    """`argmax[letter] body`, in predict clauses only."""
 
-    index: Name
+    letter: Name
     body: Expr
     span: Span = NOWHERE
 
@@ -129,7 +129,10 @@ Expr = Number | Name | Item | Call | Neg | Add | Mul | Pow | Inner | Norm | Sum 
 
 
 class Comparison(NamedTuple):
-    """`left relation right`; relation is one of "<=", ">=", "=", "<", ">", "!=" (the strict ones only mean something in `where`)."""
+    """`left relation right`; relation is one of "<=", ">=", "=", "<", ">", "!=".
+
+    The strict ones and "!=" only mean something in `where`.
+    """
 
     left: Expr
     relation: str
@@ -308,7 +311,8 @@ class Predict(NamedTuple):
     span: Span = NOWHERE
 
 
-Statement = IndexLine | DataLine | ParamLine | VarLine | KernelLine | LetDecl | LossDecl | Objective | SubjectTo | Predict
+Declaration = IndexLine | DataLine | ParamLine | VarLine | KernelLine | LetDecl | LossDecl
+Statement = Declaration | Objective | SubjectTo | Predict
 
 
 class Spec(NamedTuple):

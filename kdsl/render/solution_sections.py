@@ -113,9 +113,9 @@ class _Predictor:
                 z
                 for index in self.derivation.model.indices
                 for name, z in zip(index.names, index.sets, strict=True)
-                if name == node.index.id
+                if name == node.letter.id
             )
-            return e.Best(e.Binder(node.index.id, found.size, found.labelled), self.expression(node.body))
+            return e.Best(e.Binder(node.letter.id, found.size, found.labelled), self.expression(node.body))
         if isinstance(node, s.Call) and node.function.id == "sign":
             return e.Apply(e.Ident("sign"), tuple(map(self.expression, node.arguments)))
         if any(item.base.id in self.scope for item in nodes_in(node, s.Item)):  # t[j]: a feature of the point itself

@@ -56,7 +56,7 @@ class _Writer:
             binders = tuple(self._binder(name.id) for name in node.indices)
             return e.Total(binders, self.expression(node.body), tuple(map(self.condition, node.where)))
         if isinstance(node, s.Argmax):
-            return e.Best(self._binder(node.index.id), self.expression(node.body))
+            return e.Best(self._binder(node.letter.id), self.expression(node.body))
         return self._call(node)
 
     def condition(self, comparison: s.Comparison) -> e.Expr:
