@@ -61,7 +61,7 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
             (
                 "the least value over ",
                 state.lagrangian.primal.unknown(term.residual).symbol,
-                " is minus h, the conjugate of ",
+                " is minus `h`, the conjugate of ",
                 weight * Poly.of(Sym(term.label, term.indices, "loss", term.support)),
                 " at ",
                 theta.scale(term.orientation),
@@ -94,7 +94,7 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
             Step(
                 "curvature",
                 "Each curved piece of the loss is a curved piece of the conjugate",
-                ("a piece of curvature q becomes one of curvature 1/q",),
+                ("a piece of curvature `q` becomes one of curvature 1/`q`",),
                 tuple(Equation(second, "=", curvature, *where) for curvature in curvatures),
             )
         )

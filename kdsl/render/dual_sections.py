@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.dual import Dual, EntropyTerm, Tightness
 from kdsl.algebra.poly import Poly
@@ -83,14 +81,14 @@ def _entropy(entropy: EntropyTerm, dual: Dual, naming: Naming) -> e.Expr:
     weight = formula(entropy.weight, naming)
     if entropy.kind == "simplex":
         share = _share_symbol(entropy)
-        whole = share if weight == e.Numeral(Fraction(1)) else e.Quotient(share, weight)
+        whole = share if e.is_number(weight, 1) else e.Quotient(share, weight)
         body = e.times(share, _log(whole))
         indices, sets = (*entropy.indices, entropy.letter), (*entropy.sets, entropy.size)
         return _summed(body, indices, sets, naming)
     theta = naming.symbol(dual.variable(entropy.label).at(entropy.indices))
     rest = e.total((1, weight), (-1, theta))
     parts = [(1, e.times(theta, _log(theta))), (1, e.times(rest, _log(rest)))]
-    if weight != e.Numeral(Fraction(1)):
+    if not e.is_number(weight, 1):
         parts.append((-1, e.times(weight, _log(weight))))
     return _summed(e.total(*parts), entropy.indices, entropy.sets, naming)
 

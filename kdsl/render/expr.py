@@ -168,6 +168,10 @@ def number(value: int | Fraction) -> Expr:
     return Numeral(value) if value >= 0 else Terms(((-1, Numeral(-value)),))
 
 
+def is_number(node: Expr, value: int) -> bool:
+    return isinstance(node, Numeral) and node.value == value
+
+
 def signed(sign: int, body: Expr) -> tuple[tuple[int, Expr], ...]:
     """sign * body as terms: a sum inside is opened."""
     if isinstance(body, Terms):
@@ -178,7 +182,7 @@ def signed(sign: int, body: Expr) -> tuple[tuple[int, Expr], ...]:
 def total(*parts: tuple[int, Expr]) -> Expr:
     """The sum of signed expressions."""
     terms = tuple(t for sign, body in parts for t in signed(sign, body))
-    kept = tuple(t for t in terms if t[1] != Numeral(Fraction(0)))
+    kept = tuple(t for t in terms if not is_number(t[1], 0))
     if not kept:
         return Numeral(Fraction(0))
     return kept[0][1] if len(kept) == 1 and kept[0][0] > 0 else Terms(kept)
@@ -189,7 +193,7 @@ def times(*factors: Expr) -> Expr:
     flat: list[Expr] = []
     for factor in factors:
         flat += factor.factors if isinstance(factor, Product) else [factor]
-    kept = tuple(f for f in flat if f != Numeral(Fraction(1)))
+    kept = tuple(f for f in flat if not is_number(f, 1))
     if not kept:
         return Numeral(Fraction(1))
     return kept[0] if len(kept) == 1 else Product(kept)

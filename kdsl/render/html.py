@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kdsl.render import expr as e
 from kdsl.render.document import document
 from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Table
 from kdsl.render.mathml import escaped, math, relation_math
+from kdsl.render.phrases import split_sum
+from kdsl.render.plain import Plain, laid, width
 
 if TYPE_CHECKING:
     from kdsl.algebra.derivation import Derivation
     from kdsl.algebra.evidence import Evidence
 
+_ROOM = 84  # columns of text beyond which a sum goes on on the next line
 _STYLE = """
 body { max-width: 58em; margin: 2em auto; padding: 0 1em; font: 17px/1.5 Georgia, "Times New Roman", serif;
   color: #111; background: #fff; }
@@ -25,8 +29,9 @@ th { font-style: italic; border-bottom: 1px solid #ccc; }
 .formulas td { padding: 0.25em 0.2em; }
 .formulas td.label, .formulas td.name { padding-right: 1.2em; }
 .formulas td.left { text-align: right; white-space: nowrap; }
-.formulas td.side { padding-left: 2em; white-space: nowrap; }
+.formulas td.side { padding-left: 2em; }
 .within { padding-left: 1em; }
+.more { padding-left: 2.5em; }
 ol { padding-left: 1.6em; }
 li { margin: 0.9em 0; }
 li > p { margin: 0.1em 0; }
@@ -75,7 +80,7 @@ def _block(block: Block) -> list[str]:
     if isinstance(block, Paragraph):
         return [f"<p>{_prose(block.pieces)}</p>"]
     if isinstance(block, Display):
-        return ['<table class="formulas">', *(_line(line) for line in block.lines), "</table>"]
+        return _display(block)
     if isinstance(block, Table):
         return _table(block)
     assert isinstance(block, Numbered)
@@ -87,16 +92,35 @@ def _prose(pieces: Pieces) -> str:
     return "".join(escaped(p) if isinstance(p, str) else math(p) for p in pieces)
 
 
-def _line(line: Line) -> str:
+def _display(block: Display) -> list[str]:
+    """Relations are aligned unless a line has none: then each formula is one cell."""
+    aligned = all(line.left is not None for line in block.lines)
+    return ['<table class="formulas">', *(_line(line, aligned) for line in block.lines), "</table>"]
+
+
+def _line(line: Line, aligned: bool) -> str:
     within = line.label.startswith(" ")
     kind = "label" if within else "name"
     label = f'<td class="{kind}"><span class="{"within" if within else ""}">{escaped(line.label.strip())}</span></td>'
     side = f'<td class="side">{_prose(line.side)}</td>'
-    right = math(line.right, display=True)
-    if line.left is None:
-        return f'<tr>{label}<td colspan="3">{right}</td>{side}</tr>'
+    if line.left is None or not aligned:
+        whole = line.right if line.left is None else e.Chain((line.left, line.right), (line.relation,))
+        return f"<tr>{label}<td>{_broken(whole)}</td>{side}</tr>"
     left = f'<td class="left">{math(line.left, display=True)}</td>'
-    return f"<tr>{label}{left}<td>{relation_math(line.relation)}</td><td>{right}</td>{side}</tr>"
+    return f"<tr>{label}{left}<td>{relation_math(line.relation)}</td><td>{_broken(line.right)}</td>{side}</tr>"
+
+
+def _broken(node: e.Expr) -> str:
+    """The formula, on several lines where it is a long sum."""
+    plain = Plain()
+    lines, tail = split_sum(node, lambda part: width(laid(plain.formula(part))), _ROOM)
+    if len(lines) == 1:
+        return math(node, display=True)
+    last = e.Terms(lines[-1])
+    shown: list[e.Expr] = [e.Terms(terms) for terms in lines[:-1]]
+    shown.append(e.Chain((last, *(side for _, side in tail)), tuple(sign for sign, _ in tail)) if tail else last)
+    first, *others = (math(part, display=True, follows=n > 0) for n, part in enumerate(shown))
+    return "".join([first, *(f'<br/><span class="more">{other}</span>' for other in others)])
 
 
 def _table(block: Table) -> list[str]:

@@ -8,6 +8,7 @@ from kdsl.render import expr as e
 from kdsl.render import tex
 from kdsl.render.document import document
 from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Table
+from kdsl.render.phrases import split_sum
 from kdsl.render.plain import Plain, laid, width
 
 if TYPE_CHECKING:
@@ -152,22 +153,10 @@ def _aside(side: str) -> str:
 
 def _broken(node: e.Expr, room: int, plain: Plain) -> list[str]:
     """A sum that is too long for one line in several, each beginning with its sign."""
-    tail = ""
-    if isinstance(node, e.Chain) and isinstance(node.sides[0], e.Terms):
-        tail = "".join(
-            f" {tex.relation(r)} {tex.formula(s)}" for r, s in zip(node.relations, node.sides[1:], strict=True)
-        )
-        node = node.sides[0]
-    if not isinstance(node, e.Terms) or _columns(node, plain) <= room:
-        return [tex.formula(node) + tail]
-    lines: list[str] = []
-    current: list[tuple[int, e.Expr]] = []
-    for item in node.terms:
-        if current and _columns(e.Terms((*current, item)), plain) > room:
-            lines.append(tex.terms(tuple(current), first=not lines))
-            current = []
-        current.append(item)
-    return [*lines, tex.terms(tuple(current), first=not lines) + tail]
+    lines, tail = split_sum(node, lambda part: _columns(part, plain), room)
+    shown = [tex.terms(part, first=n == 0) for n, part in enumerate(lines)]
+    ending = "".join(f" {tex.relation(sign)} {tex.formula(side)}" for sign, side in tail)
+    return [*shown[:-1], shown[-1] + ending]
 
 
 # ------------------------------------------------------------------------ tables

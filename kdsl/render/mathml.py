@@ -8,13 +8,17 @@ from kdsl.render.names import GREEK, is_letter
 _RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠", "in": "∈", "=": "=", "<": "&lt;", ">": "&gt;", "": ""}
 
 
+_PRIMES = {2: "″", 3: "‴"}
 _FENCES = frozenset("()[]⟨⟩‖|")
 
 
-def math(node: e.Expr, display: bool = False) -> str:
-    """A <math> element."""
+def math(node: e.Expr, display: bool = False, follows: bool = False) -> str:
+    """A <math> element; one that `follows` goes on with a sum, so that its first sign is shown."""
     style = ' displaystyle="true"' if display else ""
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{formula(node)}</math>'
+    sum_ = node.sides[0] if isinstance(node, e.Chain) else node
+    plus = follows and isinstance(sum_, e.Terms) and sum_.terms[0][0] > 0
+    sign = '<mo form="prefix">+</mo>' if plus else ""
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{sign}{formula(node)}</math>'
 
 
 def relation_math(relation: str) -> str:
@@ -102,7 +106,7 @@ def ident(node: e.Ident) -> str:
     if node.accent == "hat":
         base = f"<mover>{base}<mo>^</mo></mover>"
     subs = ([_name(node.tag)] if node.tag else []) + [formula(sub) for sub in node.subs]
-    primes = "" if node.accent in ("", "hat") else f"<mo>{'′' * len(node.accent)}</mo>"
+    primes = "" if node.accent in ("", "hat") else f"<mo>{_PRIMES.get(len(node.accent), '′' * len(node.accent))}</mo>"
     if subs and primes:
         return f"<msubsup>{base}{_subscripts(node, subs)}{primes}</msubsup>"
     if subs:

@@ -196,4 +196,4 @@ def nodes_in(tree: object, kind: type[Node]) -> Iterator[Node]:
         if isinstance(current, kind):
             yield current
         if isinstance(current, tuple) and not isinstance(current, Span):
-            pending += current
+            pending += [part for part in current if isinstance(part, tuple)]

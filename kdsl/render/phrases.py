@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from kdsl.algebra.dual import DualVariable, Row
@@ -10,6 +11,7 @@ from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Bracket, Sym, Vec
 from kdsl.render import expr as e
 from kdsl.render.layout import Line, Pieces
+from kdsl.render.names import ident, is_letter
 from kdsl.render.naming import Naming
 from kdsl.render.notation import bracket, formula
 
@@ -115,10 +117,32 @@ def prose(text: str, naming: Naming) -> list[str | e.Expr]:
         name, _, rest = part.partition(" ")
         unknown = naming.unknown_named(part) or naming.unknown_named(name)
         if unknown is None:
-            pieces.append(part)
+            pieces.append(ident(part) if is_letter(part) else part)
         elif naming.unknown_named(part) is not None:
             pieces.append(unknown)
         else:
             relation, _, end = rest.partition(" ")
             pieces.append(e.Chain((unknown, e.number(Fraction(end))), (relation,)))
     return pieces
+
+
+SignedTerms = tuple[tuple[int, e.Expr], ...]
+
+
+def split_sum(
+    node: e.Expr, columns: Callable[[e.Expr], int], room: int
+) -> tuple[list[SignedTerms], tuple[tuple[str, e.Expr], ...]]:
+    """(the terms of a long sum, as many on each line as fit; the relations and sides that follow the last)."""
+    tail: tuple[tuple[str, e.Expr], ...] = ()
+    if isinstance(node, e.Chain):
+        tail = tuple(zip(node.relations, node.sides[1:], strict=True))
+        node = node.sides[0]
+    terms = node.terms if isinstance(node, e.Terms) else ((1, node),)
+    if columns(node) <= room:
+        return [terms], tail
+    lines: list[SignedTerms] = [()]
+    for item in terms:
+        if lines[-1] and columns(e.Terms((*lines[-1], item))) > room:
+            lines.append(())
+        lines[-1] = (*lines[-1], item)
+    return lines, tail

@@ -19,6 +19,7 @@ _FRACTIONS = {
     Fraction(1, 8): "⅛",
 }
 _RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠", "in": "∈", "=": "=", "<": "<", ">": ">", "": ""}
+_PRIMES = {2: "″", 3: "‴"}
 _HAT = "\u0302"
 _LONGEST_TAG = 3  # a longer one is easier to read on the line
 _FIRST_BREAK = 0xE000  # a private character: a space before + or -, one for each depth of brackets
@@ -97,7 +98,7 @@ class Plain(NamedTuple):
             accent = "'" if node.accent == "hat" else node.accent
             return base + tag + accent + self._subscripted(node.subs)
         base = "ℓ" if name == "ell" else GREEK.get(name, name)
-        accent = _HAT if node.accent == "hat" else "′" * len(node.accent)
+        accent = _HAT if node.accent == "hat" else _PRIMES.get(len(node.accent), "′" * len(node.accent))
         return base + self._tag(node.tag) + accent + self._subscripted(node.subs)
 
     def _tag(self, tag: str) -> str:
@@ -172,7 +173,7 @@ class Plain(NamedTuple):
             return node.value.denominator != 1 and node.value not in _FRACTIONS and not self.ascii
         if not isinstance(node, e.Quotient):
             return False
-        return node.top != e.Numeral(Fraction(1)) or not self._denominator(node.bottom, 0).startswith("(")
+        return not e.is_number(node.top, 1) or not self._denominator(node.bottom, 0).startswith("(")
 
     def _apart(self, left: e.Expr, right: e.Expr) -> bool:
         """Whether two factors need a space between them."""

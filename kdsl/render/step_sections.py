@@ -68,7 +68,7 @@ def _numbered(number: int, step: Step, naming: Naming) -> Numbered:
         )
     ]
     if lines:
-        blocks.append(Display(tuple(_joined(lines))))
+        blocks.append(Display(tuple(_symbol_first(line, naming) for line in _joined(lines))))
     return Numbered(number, step.kind, (*prose(step.title, naming), "."), tuple(blocks))
 
 
@@ -81,14 +81,16 @@ def _joined(lines: list[Line]) -> list[Line]:
             joined.append(line)
         else:
             joined[-1] = chain
-    return [_symbol_first(line) for line in joined]
+    return joined
 
 
-def _symbol_first(line: Line) -> Line:
+def _symbol_first(line: Line, naming: Naming) -> Line:
     """theta >= lower for lower <= theta."""
-    if line.relation == "<=" and isinstance(line.right, e.Ident) and not isinstance(line.left, e.Ident | e.Modulus):
-        return line._replace(left=line.right, relation=">=", right=line.left or ZERO)
-    return line
+    right = line.right
+    if line.relation != "<=" or line.left is None or not isinstance(right, e.Ident):
+        return line
+    multiplier = right._replace(subs=()) in {ident(letter) for letter in naming.multipliers.values()}
+    return line._replace(left=right, relation=">=", right=line.left) if multiplier else line
 
 
 def _chained(first: Line, second: Line) -> Line | None:
