@@ -7,7 +7,7 @@ from kdsl.algebra.linear_unknowns import rows_to_bounds
 from kdsl.algebra.plq import HALF
 from kdsl.algebra.poly import Poly, derivative, dot, place_support
 from kdsl.algebra.primal import Unknown
-from kdsl.algebra.square_unknowns import curves_the_wrong_way, inverted
+from kdsl.algebra.square_unknowns import curves_the_wrong_way, inverted, unfiltered
 from kdsl.algebra.state import State, contains, divided, fail, inner_first, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
 from kdsl.algebra.terms import Inner, Sym, Vec
@@ -53,7 +53,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     if (square + linear).sum(unknown.indices, unknown.sets, support) + untouched != state.body:
         raise _coupled(unknown)
     state, folded = _folded(state, curvature, unknown)
-    state, inverse = inverted(state, folded, unknown)
+    state, inverse = inverted(state, unfiltered(folded, rest, unknown), unknown)
     value = -(rest * inverse)
     loss = (dot(rest, rest) * inverse).scale(HALF) if rest else Poly()
     equations = [Equation(Partial(symbol), "=", gradient, *where)]

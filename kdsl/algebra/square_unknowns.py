@@ -7,11 +7,11 @@ from fractions import Fraction
 from kdsl.algebra.dual import ConjugateTerm, Definition, DualVariable, Eliminated, Expansion
 from kdsl.algebra.losses import fresh
 from kdsl.algebra.plq import HALF, ZERO, Piece, Plq
-from kdsl.algebra.poly import Poly, derivative, place_support, substitute
+from kdsl.algebra.poly import Poly, collect, derivative, place_support, substitute
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.state import State, contains, divided, fail, inner_first, is_zero, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
-from kdsl.algebra.terms import Bracket, Sym
+from kdsl.algebra.terms import Bracket, Sym, leaves_of
 from kdsl.language.diagnostics import KdslError
 
 
@@ -45,7 +45,7 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
         )
     if not state.domains().non_negative(curvature):
         raise curves_the_wrong_way(unknown)
-    state, inverse = inverted(state, curvature, unknown)
+    state, inverse = inverted(state, unfiltered(curvature, rest, unknown), unknown)
     value = -(rest * inverse)
     for bracket in place_support(unknown.support, unknown.indices):
         value = value * Poly.of(bracket)
@@ -73,6 +73,24 @@ def curves_the_wrong_way(unknown: Unknown) -> KdslError:
         f"over {unknown.shown} may be minus infinity",
         "narrow the domains of the parameters in it, e.g. `C : in (0, inf)`",
         unknown.span,
+    )
+
+
+def unfiltered(curvature: Poly, rest: Poly, unknown: Unknown) -> Poly:
+    """The curvature without a filter that the linear part carries too: outside of it the unknown does not occur."""
+    filters = set.intersection(*({f for f, _ in m.factors if isinstance(f, Bracket)} for m in curvature.terms))
+    filters = {f for f in filters if not any(isinstance(leaf, int) for leaf in leaves_of(f))}
+    for bracket in filters:
+        if rest * Poly.of(bracket) != rest:
+            raise fail(
+                "K407",
+                f"the square of `{unknown.shown}` costs something for some of its indices only",
+                "for the others it is linear, and one closed form does not hold for both",
+                f"declare the two parts of {unknown.shown} as unknowns of their own",
+                unknown.span,
+            )
+    return collect(
+        (m.binders, tuple((f, p) for f, p in m.factors if f not in filters), c) for m, c in curvature.terms.items()
     )
 
 
