@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kdsl.binding.compiled import compiled_expansion
 from kdsl.binding.distances import city_block_distances, inner_products, squared_distances, squared_norms
 from kdsl.binding.table import Floats, Matrix
 from kdsl.solving.native_kernel import NativeKernel
@@ -49,6 +50,9 @@ class Kernel:
 
     def expansion(self, support: Matrix, coefficients: Floats, points: Matrix, memory: int = DEFAULT_MEMORY) -> Floats:
         """sum_j coefficients[j] kappa(x, support_j) for each point x, in blocks within `memory` bytes."""
+        quick = compiled_expansion(self, support, coefficients, points)
+        if quick is not None:
+            return quick
         evaluate = self.against(support)
         count = points.shape[0]
         result = np.empty((count, *coefficients.shape[1:]))

@@ -1,12 +1,16 @@
-"""The protocol by which a Gram oracle tells the engine that it can evaluate the kernel itself."""
+"""What kdsl/core can evaluate itself: the kernels it knows, and points in its own form."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import scipy.sparse as sp
 
 from kdsl.solving.normal_form import Floats
+
+if TYPE_CHECKING:
+    from kdsl import _core
 
 NativeKind = Literal["linear", "polynomial", "gaussian", "laplacian", "sigmoid"]
 
@@ -33,3 +37,26 @@ class OffersNative(Protocol):
     """A Gram oracle may offer this; None means that blocks must be asked for through `rows`."""
 
     def native(self) -> NativeKernel | None: ...
+
+
+def centre_of(kernel: NativeKernel) -> Floats | None:
+    """The mean of dense points of a shift-invariant kernel: distances lose least when it is subtracted."""
+    points = kernel.points
+    if isinstance(points, np.ndarray) and kernel.kind in ("gaussian", "laplacian") and len(points):
+        return np.asarray(points.mean(axis=0))
+    return None
+
+
+def core_points(kernel: NativeKernel, centre: Floats | None) -> _core.Points:
+    """The points of a kernel as the core takes them, `centre` subtracted."""
+    from kdsl import _core
+
+    points = kernel.points
+    if isinstance(points, np.ndarray):
+        points = points if centre is None else points - centre
+        return _core.Points.dense(np.ascontiguousarray(points, dtype=np.float64))
+    csr = sp.csr_array(points, dtype=np.float64)
+    csr.sum_duplicates()
+    return _core.Points.sparse(
+        csr.indptr.astype(np.int64), csr.indices.astype(np.int32), np.ascontiguousarray(csr.data), csr.shape[1]
+    )

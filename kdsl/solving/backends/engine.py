@@ -6,14 +6,14 @@ import math
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from kdsl import _core
 from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
-from kdsl.solving.native_kernel import NativeKernel, OffersNative
+from kdsl.solving.native_kernel import NativeKernel, OffersNative, centre_of, core_points
 from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
@@ -118,24 +118,39 @@ def _hessians(problem: NormalForm, form: EngineForm, memory: float) -> list[_cor
         if kernel is None:
             rest.append((block, atoms))
             continue
-        start, point = atoms.indptr.astype(np.int64), atoms.indices.astype(np.int64)
-        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel))
-        terms.append(_core.KernelHessian(*shape, start, point, atoms.data))
+        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel, centre_of(kernel)))
+        terms.append(_core.KernelHessian(*shape, atoms.start, atoms.point, atoms.coefficient))
     if rest or not terms:
         terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source), memory)))
     return terms
 
 
-def _atoms(atoms: sp.csc_array[Any], form: EngineForm) -> sp.csc_array[Any]:
-    """The columns of S in the engine's order and scale; slacks have none."""
-    slacks = len(form.source) - form.size
-    wide = sp.csc_array(
-        (atoms.data, atoms.indices, np.r_[atoms.indptr, np.full(slacks, atoms.indptr[-1])]),
-        (atoms.shape[0], len(form.source)),
+class _Atoms(NamedTuple):
+    """The columns of S in the engine's order and scale, compressed; slacks have none."""
+
+    start: Ints
+    point: Ints
+    coefficient: Floats
+    points: int
+
+    def matrix(self) -> sp.csc_array[Any]:
+        return sp.csc_array((self.coefficient, self.point, self.start), (self.points, len(self.start) - 1))
+
+
+def _atoms(atoms: sp.csc_array[Any], form: EngineForm) -> _Atoms:
+    entries = np.zeros(len(form.source), np.int64)
+    entries[: form.size] = np.diff(atoms.indptr)
+    entries = entries[form.source]
+    start = np.zeros(len(entries) + 1, np.int64)
+    np.cumsum(entries, out=start[1:])
+    first = atoms.indptr[np.minimum(form.source, form.size)].astype(np.int64)
+    taken = np.arange(start[-1]) + np.repeat(first - start[:-1], entries)
+    return _Atoms(
+        start,
+        atoms.indices[taken].astype(np.int64),
+        atoms.data[taken] / np.repeat(form.scale, entries),
+        atoms.shape[0],
     )
-    chosen = sp.csc_array(wide[:, form.source])
-    chosen.data = chosen.data / np.repeat(form.scale, np.diff(chosen.indptr))
-    return chosen
 
 
 def native_of(block: HilbertBlock) -> NativeKernel | None:
@@ -146,28 +161,13 @@ def native_of(block: HilbertBlock) -> NativeKernel | None:
     return kernel if kernel is not None and kernel.gamma >= 0 and kernel.degree >= 0 else None
 
 
-def core_points(kernel: NativeKernel) -> _core.Points:
-    """The points of a kernel as the core takes them; shift-invariant kernels on dense points are centred."""
-    points = kernel.points
-    if isinstance(points, np.ndarray):
-        if kernel.kind in ("gaussian", "laplacian") and len(points):
-            points = points - points.mean(axis=0)
-        return _core.Points.dense(np.ascontiguousarray(points, dtype=np.float64))
-    csr = sp.csr_array(points, dtype=np.float64)
-    csr.sum_duplicates()
-    return _core.Points.sparse(
-        csr.indptr.astype(np.int64), csr.indices.astype(np.int32), np.ascontiguousarray(csr.data), csr.shape[1]
-    )
-
-
-def _rows_function(
-    blocks: list[tuple[HilbertBlock, sp.csc_array[Any]]], n: int, memory: float
-) -> Callable[[Ints], Floats]:
+def _rows_function(blocks: list[tuple[HilbertBlock, _Atoms]], n: int, memory: float) -> Callable[[Ints], Floats]:
     """Rows of Q in the engine's coordinates; all of Q is kept where it takes at most a quarter of `memory`."""
+    terms = [(block, atoms.matrix()) for block, atoms in blocks]
 
     def compute(indices: Ints) -> Floats:
         out = np.zeros((len(indices), n))
-        for block, columns in blocks:
+        for block, columns in terms:
             chosen = sp.csr_array(columns[:, indices])
             points = np.flatnonzero(np.diff(chosen.indptr)).astype(np.int64)
             if len(points) == 0:
