@@ -243,6 +243,23 @@ def test_scale_of_chosen_columns_looks_at_those_only():
     assert kernel.columns == (0, 2, 3) and kernel.description.endswith("on age, color")
 
 
+def test_columns_of_columns():
+    x = points(6, 4)
+    inner = KernelProduct((call("linear"), KernelOn(call("linear"), (Name("color"),))))
+    kernel = built(KernelOn(inner, (Name("income"), Name("color"))), x)
+    picked = x[:, 1:]
+    np.testing.assert_allclose(kernel.block(x, x), (picked @ picked.T) * (x[:, 2:] @ x[:, 2:].T), rtol=1e-13)
+
+
+def test_a_point_without_length_is_orthogonal_to_all():
+    x = points(4, 3)
+    x[1] = 0
+    kernel = Normalized(Linear())
+    block = kernel.block(x, x)
+    assert (block[1] == 0).all() and (block[:, 1] == 0).all() and kernel.diagonal(x)[1] == 0
+    np.testing.assert_allclose(np.delete(np.diagonal(block), 1), 1)
+
+
 def test_a_composed_kernel_as_in_the_design():
     x = points(6, 4)
     expression = KernelSum(

@@ -194,6 +194,8 @@ def test_csr_duplicates_are_summed_and_types_are_floats():
     table = read_table(matrix)
     np.testing.assert_array_equal(table.values.toarray(), [[0, 3], [5, 0]])
     assert table.values.dtype == np.float64
+    doubled = sp.csr_array((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
+    assert read_table(doubled).values.nnz == 1 and doubled.nnz == 2
 
 
 def frame_columns():
