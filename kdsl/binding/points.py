@@ -46,7 +46,7 @@ class Scaling:
 
     def apply(self, features: Matrix) -> Matrix:
         if self.kind == "none":
-            return features
+            return features if sp.issparse(features) else np.ascontiguousarray(features)
         if sp.issparse(features):
             return sp.csr_array(features @ sp.diags_array(self.factor))
         return np.ascontiguousarray((features - self.offset) * self.factor)

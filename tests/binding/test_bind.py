@@ -235,6 +235,13 @@ def test_an_unused_column_may_miss_values(people, tmp_path):
     assert bound.sizes == {"l": 2}
 
 
+def test_points_are_copied_into_rows():
+    given = np.asfortranarray(np.arange(12.0).reshape(4, 3))
+    bound = bind_data(NOVELTY, {"x": given})
+    features = bound.points["x"].features
+    assert features.flags.c_contiguous and not np.shares_memory(features, given)
+
+
 def test_defaults_and_sizes_without_a_target():
     bound = bind_data(NOVELTY, np.eye(4))
     assert bound.sizes == {"l": 4} and bound.arrays == {}
