@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -438,7 +439,9 @@ def _solve(problem: Any) -> bool:
     import cvxpy
 
     try:
-        problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+        with warnings.catch_warnings():  # what is inaccurate shows in the comparison
+            warnings.simplefilter("ignore", UserWarning)
+            problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     except (cvxpy.error.SolverError, ValueError):
         return False
     return problem.status in ("optimal", "optimal_inaccurate")
