@@ -11,16 +11,18 @@ from kdsl.solving.backends.registry import backends, find_backend
 from kdsl.solving.facts import Facts
 
 FACTORISED = 5000  # equations up to which a linear system is factorised rather than iterated upon
+PATIENT = 1000  # coordinates up to which one at a time is quick enough to stand in for the engine
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
 
 
 @dataclass(frozen=True)
 class Route:
-    """Who solves, why, and what is to be known about the choice."""
+    """Who solves, why, what is to be known about the choice, and who could be asked if the answer falls short."""
 
     backend: Backend
     reason: str
     warnings: tuple[Diagnostic, ...] = ()
+    alternatives: tuple[Backend, ...] = ()
 
 
 def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Route:
@@ -31,12 +33,29 @@ def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Rout
     by_name = {backend.name: backend for backend in known}
     names = preferences(facts)
     fit = [name for name in names if by_name[name].accepts(facts) is None]
-    for name in fit:
-        backend = by_name[name]
-        if backend.installed():
-            fallback = [] if name == fit[0] else [_fallback(fit[0], name)]
-            return Route(backend, _reason(facts, name), (*found, *fallback, *_inexact(backend, tol)))
+    here = [by_name[name] for name in fit if by_name[name].installed()]
+    if here:
+        backend, *others = here
+        fallback = [] if backend.name == fit[0] else [_fallback(fit[0], backend.name)]
+        warnings = (*found, *fallback, *_inexact(backend, tol))
+        return Route(backend, _reason(facts, backend.name), warnings, tuple(others))
     raise KdslError([_nobody(facts, names)])
+
+
+def next_route(taken: Route, why: str) -> Route | None:
+    """The route to the next backend after one that fell short, as its warning says; None if there is no other."""
+    if not taken.alternatives:
+        return None
+    backend, *others = taken.alternatives
+    warning = Diagnostic(
+        "K608",
+        f"the backend `{taken.backend.name}` fell short, and `{backend.name}` was tried",
+        why=why,
+        help="name a backend with `--backend` to have no other",
+        severity="warning",
+    )
+    reason = f"{taken.reason}; it fell short: by {backend.name}"
+    return Route(backend, reason, (*taken.warnings, warning), tuple(others))
 
 
 def preferences(facts: Facts) -> tuple[str, ...]:
@@ -45,10 +64,10 @@ def preferences(facts: Facts) -> tuple[str, ...]:
     if facts.linear_system:
         first = ("direct", "cg") if facts.size <= FACTORISED or not facts.curved else ("cg", "direct")
         return (*first, "engine", *explicit)
+    if facts.rows == 0:
+        return ("engine", "coordinate", *explicit) if facts.size <= PATIENT else ("engine", *explicit, "coordinate")
     if facts.size <= READABLE:
         return ("engine", "reference", *explicit)
-    if facts.rows == 0:
-        return ("engine", "coordinate")
     return ("engine", *explicit, "reference")
 
 

@@ -94,12 +94,19 @@ TABLE = [
         "multipliers, by the engine",
     ),
     (replace(BOX, equalities=50, row_rank=50), frozenset(), "engine", None),
-    (BOX, NO_ENGINE, "reference", "no rows and a box, 200 multipliers: small enough for the reference"),
+    (BOX, NO_ENGINE, "coordinate", "no rows and a box, 200 multipliers: one multiplier at a time"),
+    (
+        replace(BOX, equalities=1, row_rank=1),
+        NO_ENGINE,
+        "reference",
+        "one row and a box, 200 multipliers: small enough for the reference",
+    ),
+    (replace(BOX, size=60_000), NO_ENGINE, "coordinate", None),
     (
         replace(BOX, size=3000),
         NO_ENGINE,
-        "coordinate",
-        "no rows and a box, 3,000 multipliers: one multiplier at a time",
+        "qpsolvers:piqp",
+        "no rows and a box, 3,000 multipliers: an explicit quadratic program, by piqp",
     ),
     (replace(BOX, size=3000, equalities=1, row_rank=1), NO_ENGINE, "qpsolvers:piqp", None),
     (replace(BOX, size=3000, equalities=1, row_rank=1), NO_PIQP, "qpsolvers:clarabel", None),
@@ -192,6 +199,19 @@ def test_fallbacks_are_recorded(without) -> None:  # type: ignore[no-untyped-def
     compare("K606", routing.route(BOX).warnings)
 
 
+def test_the_next_backend_after_one_that_fell_short(without) -> None:  # type: ignore[no-untyped-def]
+    without(frozenset({"qpsolvers:piqp"}))
+    first = routing.route(replace(SYSTEM, size=50_000))
+    assert [backend.name for backend in first.alternatives] == ["engine"]
+    second = routing.next_route(first, "rounding stopped progress")
+    assert second is not None
+    assert second.backend.name == "engine"
+    assert second.reason.endswith("solved by conjugate gradients; it fell short: by engine")
+    compare("K608", second.warnings)
+    assert routing.next_route(second, "so did this") is None
+    assert routing.route(BOX, requested="engine").alternatives == ()
+
+
 def test_nobody_takes_it(without) -> None:  # type: ignore[no-untyped-def]
     without(NO_PIQP)
     compare("K607", refused(replace(BOX, size=60_000, equalities=1, row_rank=1)))
@@ -244,7 +264,7 @@ def test_broken_entry_points_are_warnings(plugin: Path) -> None:
     found, warnings = registry.backends()
     assert len(found) == len(registry.shipped())
     compare("K604", sorted(warnings))
-    assert routing.route(BOX).backend.name in ("engine", "reference")
+    assert routing.route(BOX).backend.name in ("engine", "coordinate")
 
 
 def test_listing_backends_imports_no_solver() -> None:

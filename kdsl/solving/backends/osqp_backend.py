@@ -90,7 +90,7 @@ def solve(
 BACKEND = Backend(
     name="osqp",
     takes="any normal form of up to 5,000 coordinates; a first-order method, best below 1,000",
-    accuracy=1e-4,
+    accuracy=1e-3,
     licence="Apache-2.0",
     package="osqp",
     accepts=too_large,
