@@ -10,9 +10,9 @@ from kdsl.algebra.poly import Poly
 from kdsl.algebra.primal import Condition, Primal
 from kdsl.algebra.terms import Bracket, Index, Sym
 
-_INEQUALITY = ("alpha", "eta", "theta", "zeta", "omega", "kappa", "pi", "sigma")
-_EQUALITY = ("beta", "eta", "theta", "zeta", "omega", "kappa", "pi", "sigma")
-_SIGN = ("beta", "mu", "delta", "zeta", "omega", "sigma", "kappa", "pi", "theta", "eta")
+_INEQUALITY = ("alpha", "eta", "theta", "zeta", "omega", "psi", "pi", "sigma")
+_EQUALITY = ("beta", "eta", "theta", "zeta", "omega", "psi", "pi", "sigma")
+_SIGN = ("beta", "mu", "delta", "zeta", "omega", "sigma", "psi", "pi", "theta", "eta")
 _BALL = ("lambda", "mu", "Lambda")
 
 

@@ -80,7 +80,7 @@ def _summed(body: e.Expr, indices: tuple[str, ...], sets: tuple[str, ...], namin
 def _entropy(entropy: EntropyTerm, dual: Dual, naming: Naming) -> e.Expr:
     weight = formula(entropy.weight, naming)
     if entropy.kind == "simplex":
-        share = _share_symbol(entropy)
+        share = _share_symbol(entropy, naming)
         whole = share if e.is_number(weight, 1) else e.Quotient(share, weight)
         body = e.times(share, _log(whole))
         indices, sets = (*entropy.indices, entropy.letter), (*entropy.sets, entropy.size)
@@ -97,15 +97,15 @@ def _log(argument: e.Expr) -> e.Expr:
     return e.Apply(e.Ident("log"), (argument,))
 
 
-def _share_symbol(entropy: EntropyTerm) -> e.Expr:
-    return e.Ident("p", tuple(e.Ident(x) for x in (*entropy.indices, entropy.letter)))
+def _share_symbol(entropy: EntropyTerm, naming: Naming) -> e.Expr:
+    return e.Ident(naming.free("p", "q", "u", "P"), tuple(e.Ident(x) for x in (*entropy.indices, entropy.letter)))
 
 
 def _share(entropy: EntropyTerm, dual: Dual, naming: Naming) -> Line:
     variable = dual.variable(entropy.label)
     assert variable.upper is not None
     value = formula(variable.upper - Poly.of(variable.symbol), naming)
-    return Line(_share_symbol(entropy), "=", value, (), "where")
+    return Line(_share_symbol(entropy, naming), "=", value, (), "where")
 
 
 def _value_note(derivation: Derivation) -> Paragraph:

@@ -62,6 +62,14 @@ class Naming(NamedTuple):
         assert isinstance(term, str)
         return ident(term)
 
+    def has(self, name: str) -> bool:
+        """Whether a letter already stands for something."""
+        return name in self.taken or name in self.multipliers.values()
+
+    def free(self, *letters: str) -> str:
+        """The first of the letters that stands for nothing yet, or the last."""
+        return next((x for x in letters if not self.has(x)), letters[-1])
+
     # ----------------------------------------------------------------- symbols
 
     def symbol(self, sym: Sym) -> Expr:

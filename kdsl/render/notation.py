@@ -158,7 +158,7 @@ def factor(part: Part, naming: Naming) -> e.Expr:
             return e.Power(e.Norm(factor(part.left, naming)), 2)
         return e.Angles(factor(part.left, naming), factor(part.right, naming))
     if isinstance(part, Bracket):
-        plain = isinstance(part.left, str) and isinstance(part.right, str) and "delta" not in naming.taken
+        plain = isinstance(part.left, str) and isinstance(part.right, str) and not naming.has("delta")
         if part.relation == "=" and plain:
             return e.Ident("delta", (naming.index_expr(_letter(part.left)), naming.index_expr(_letter(part.right))))
         return e.Iverson(bracket(part, naming))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from kdsl.algebra.dual import DualVariable, Row
-from kdsl.algebra.poly import Monomial, Poly, place_support
+from kdsl.algebra.poly import ONE, Monomial, Poly, place_support
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Bracket, Sym, Vec
 from kdsl.render import expr as e
@@ -77,6 +77,8 @@ def is_known(monomial: Monomial) -> bool:
 def balanced(body: Poly, relation: str, naming: Naming) -> tuple[e.Expr, str, e.Expr]:
     """body relation 0 with constants on the right and the first term on the left positive."""
     constant, moving = body.split(is_known)
+    if not moving:
+        constant, moving = body.split(lambda monomial: monomial == ONE)
     if not moving:
         return formula(body, naming), relation, ZERO
     ordered = moving.sorted()

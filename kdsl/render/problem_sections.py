@@ -14,9 +14,10 @@ from kdsl.language.printer import print_kernel
 from kdsl.language.syntax import Comparison
 from kdsl.render import expr as e
 from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section, Table
+from kdsl.render.names import ident
 from kdsl.render.naming import Naming
 from kdsl.render.notation import bracket, formula
-from kdsl.render.phrases import ZERO, for_all, listed, ranges_of, shifted_centre, unknown_expr
+from kdsl.render.phrases import ZERO, balanced, for_all, listed, ranges_of, shifted_centre, unknown_expr
 from kdsl.render.written import written, written_comparison
 
 # ---------------------------------------------------------------------- notation
@@ -60,7 +61,7 @@ def _datum(datum: m.Datum, model: m.Model, naming: Naming) -> Pieces:
         return (symbol, ", an input")
     if datum.kind == "finite":
         values = e.Listing(tuple(e.number(v) for v in datum.values))
-        return (symbol, " in {", values, "}")
+        return (symbol, " ∈ {", values, "}")
     if datum.labels is not None:
         return (e.Chain((symbol, naming.size(datum.labels.size)), ("in",)),)
     return (*_interval(symbol, datum.interval), *_default(datum.default))
@@ -153,6 +154,7 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
     for n, reformulation in enumerate(primal.reformulations, 1):
         numbered = f"{n}. " if len(primal.reformulations) > 1 else ""
         blocks.append(Paragraph((numbered, *_reformulated(reformulation, primal, naming))))
+    blocks += [Paragraph(_relaxed(c, naming)) for c in primal.conditions if c.tight]
     residuals = [u for u in primal.unknowns if u.origin == "residual"]
     if residuals:
         names = e.Listing(tuple(unknown_expr(u.symbol, naming) for u in residuals))
@@ -166,6 +168,15 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
         lines.append(Line(None, "", e.Words(""), (), "subject to"))
     lines += [_condition(c, naming) for c in primal.conditions]
     return Section("reformulation", "The problem rewritten", (*blocks, Display(tuple(lines))))
+
+
+def _relaxed(condition: Condition, naming: Naming) -> Pieces:
+    """A norm that is set equal to a constant: bounded instead."""
+    left, relation, right = balanced(condition.body, "<=", naming)
+    multiplier = e.Chain((ident(naming.multipliers[condition.label]), ZERO), (">",))
+    equation, bound = e.Chain((left, right), ("=",)), e.Chain((left, right), (relation,))
+    words = "; the bound is attained wherever its multiplier "
+    return (equation, " is not convex and is relaxed to ", bound, words, multiplier, ".")
 
 
 def _reformulated(reformulation: Reformulation, primal: Primal, naming: Naming) -> Pieces:

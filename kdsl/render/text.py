@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _INDENT = "    "
+_GLUE = "\ue0ff"  # a space at which a sentence is not broken
+_UNBROKEN = 30
 _DEEPEST_HANGING = 24
 _WIDEST_LEFT = 40  # a longer left side is not aligned with the others
 
@@ -46,7 +48,7 @@ def _blocks(blocks: tuple[Block, ...], plain: Plain, indent: int) -> list[str]:
 
 def _block(block: Block, plain: Plain, indent: int) -> list[str]:
     if isinstance(block, Paragraph):
-        return _wrapped(pieces_text(block.pieces, plain), indent)
+        return _wrapped(_sentence(block.pieces, plain), indent)
     if isinstance(block, Display):
         return _display(block, plain, indent + 4)
     if isinstance(block, Table):
@@ -62,7 +64,17 @@ def pieces_text(pieces: Pieces, plain: Plain) -> str:
     return "".join(_spelled(p, plain) if isinstance(p, str) else laid(plain.formula(p)) for p in pieces)
 
 
-_SPELLINGS = {"—": "-", "–": "-", "…": "...", "−": "-", "⇒": "=>", "≥": ">=", "≤": "<=", "∞": "inf"}
+def _sentence(pieces: Pieces, plain: Plain) -> str:
+    """Words and formulas, a short formula kept on one line."""
+    parts = []
+    for piece in pieces:
+        text = pieces_text((piece,), plain)
+        short = not isinstance(piece, str) and width(text) <= _UNBROKEN
+        parts.append(text.replace(" ", _GLUE) if short else text)
+    return "".join(parts)
+
+
+_SPELLINGS = {"∈": "in", "—": "-", "–": "-", "…": "...", "−": "-", "⇒": "=>", "≥": ">=", "≤": "<=", "∞": "inf"}
 
 
 def _spelled(text: str, plain: Plain) -> str:
@@ -81,7 +93,7 @@ def _wrapped(text: str, indent: int, hanging: int = 0) -> list[str]:
             lines.append(line)
             line, fresh = " " * (indent + hanging), True
         line += word if fresh else f" {word}"
-    return [*lines, line]
+    return [each.replace(_GLUE, " ") for each in (*lines, line)]
 
 
 # --------------------------------------------------------------------- equations
