@@ -26,7 +26,7 @@ from kdsl.language.report import render_json, render_text
 from kdsl.language.source import decode_source
 
 CASE_SECONDS = 20
-PIECES = (
+PIECES: tuple[str, ...] = (
     *"()[]{}<>|+-*/^=:;,.'\"#\\_&~ \n\t\0$?0123456789",
     *("||", "<=", ">=", "!=", "==", "=>", "<>", "**", "..", "\r\n", "\r", "^2", "^0", "^1000", "1/0", "1e308", "inf"),
     *("sum[i] ", "sum[i, j where i != j] ", "argmax[k] ", "where ", " in ", " on ", "(" * 30, ")" * 30, "-" * 30),
