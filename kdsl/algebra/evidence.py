@@ -99,7 +99,7 @@ def verify(derivation: Derivation, seed: int = 0, instances: int = 3, time_limit
 
 
 def _relative(a: float, b: float) -> float:
-    return abs(a - b) / max(1.0, abs(a), abs(b))
+    return abs(a - b) / max(1.0, abs(a), abs(b)) if np.isfinite(a) and np.isfinite(b) else np.inf
 
 
 def _excess(dual: float, primal: float) -> float:
@@ -231,7 +231,7 @@ class _Trial:
             return None, "a loss written out in the objective has no multiplier in the text"
         if primal.losses or any(name == "norm" for name, _ in primal.objective.symbols()):
             return self._lowest_convex(everything), "the solver did not finish"
-        return self._lowest_quadratic(everything), "the Lagrangian is unbounded at the sampled multipliers"
+        return self._lowest_quadratic(everything), ""
 
     def _all_multipliers(self, multipliers: Mapping[str, Array]) -> Mapping[str, Array]:
         """The sampled multipliers and those that left the dual."""
@@ -244,8 +244,8 @@ class _Trial:
             result[gone.label] = np.maximum(value, 0.0) if gone.positive_part else value
         return result
 
-    def _lowest_quadratic(self, multipliers: Mapping[str, Array]) -> float | None:
-        """The exact minimum of a quadratic, from its values: no solver is involved."""
+    def _lowest_quadratic(self, multipliers: Mapping[str, Array]) -> float:
+        """The exact minimum of a quadratic, from its values, -inf where there is none: no solver is involved."""
         layout = _FloatUnknowns(self._derivation.model, self._instance)
 
         def lagrangian(point: Array) -> float:
@@ -255,7 +255,7 @@ class _Trial:
         constant, gradient, hessian = _quadratic_model(lagrangian, layout.size)
         step, *_ = np.linalg.lstsq(hessian, -gradient, rcond=1e-10)
         if np.linalg.norm(hessian @ step + gradient) > 1e-6 * max(1.0, float(np.linalg.norm(gradient))):
-            return None
+            return -np.inf
         return float(constant + gradient @ step + 0.5 * step @ hessian @ step)
 
     def _lowest_convex(self, multipliers: Mapping[str, Array]) -> float | None:
@@ -269,7 +269,9 @@ class _Trial:
         if not body.is_convex():
             return None
         problem = cvxpy.Problem(cvxpy.Minimize(body))
-        return float(problem.value) if _solve(problem) else None
+        if _solve(problem):
+            return float(problem.value)
+        return -np.inf if problem.status in ("unbounded", "unbounded_inaccurate") else None
 
     def _lagrangian(
         self,

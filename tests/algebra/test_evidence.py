@@ -1,0 +1,68 @@
+"""Evidence passes on every shipped spec, and catches derivations that are wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from kdsl import resources
+from kdsl.algebra.derivation import Derivation, derive
+from kdsl.algebra.evidence import PRIMAL_IS_DUAL, W_IS_MIN_L, verify
+from kdsl.algebra.poly import Poly
+from kdsl.pipeline import read_spec
+
+
+def derived(name: str) -> Derivation:
+    path = resources.spec_path(name)
+    assert path is not None
+    return derive(read_spec(path))
+
+
+@pytest.mark.parametrize("name", resources.spec_names())
+def test_every_shipped_spec_is_verified(name: str) -> None:
+    evidence = verify(derived(name), instances=2)
+    assert evidence.passed, [f"{check.name}: {check.detail}" for check in evidence.checks]
+    checks = {check.name: check for check in evidence.checks}
+    assert checks[PRIMAL_IS_DUAL].times == 2
+
+
+@pytest.mark.parametrize("name", ["svm_1norm", "svr_nu", "sphere_nu", "ridge_ball", "multiclass_delta", "loss_huber"])
+def test_the_minimum_of_the_lagrangian_is_compared(name: str) -> None:
+    checks = {check.name: check for check in verify(derived(name), instances=2).checks}
+    assert checks[W_IS_MIN_L].times == 2
+    assert checks[W_IS_MIN_L].passed
+
+
+def scaled_quadratic(derivation: Derivation) -> Derivation:
+    """The same derivation with its quadratic part multiplied by 1.01."""
+
+    def change(objective: Poly) -> Poly:
+        curved, rest = objective.split(lambda m: len(m.binders) == 2)
+        return curved.scale(Fraction(101, 100)) + rest
+
+    exact = derivation.exact._replace(objective=change(derivation.exact.objective))
+    return derivation._replace(exact=exact, dual=derivation.dual._replace(objective=change(derivation.dual.objective)))
+
+
+def test_a_wrong_coefficient_is_caught() -> None:
+    evidence = verify(scaled_quadratic(derived("svm_1norm")), instances=2)
+    failed = {check.name for check in evidence.checks if check.times and not check.passed}
+    assert {W_IS_MIN_L, PRIMAL_IS_DUAL} <= failed
+
+
+def test_a_lost_row_is_caught() -> None:
+    derivation = derived("svm_1norm")
+    assert not verify(derivation._replace(dual=derivation.dual._replace(rows=())), instances=2).passed
+
+
+def test_a_lost_bound_is_caught() -> None:
+    derivation = derived("svm_1norm")
+    open_ended = tuple(v._replace(upper=None) for v in derivation.dual.variables)
+    assert not verify(derivation._replace(dual=derivation.dual._replace(variables=open_ended)), instances=4).passed
+
+
+def test_a_multiplier_eliminated_wrongly_is_caught() -> None:
+    derivation = derived("svm_1norm")
+    wrong = tuple(e._replace(value=e.value.scale(2)) for e in derivation.eliminated)
+    assert not verify(derivation._replace(eliminated=wrong), instances=2).passed
