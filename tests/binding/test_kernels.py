@@ -137,7 +137,7 @@ def test_the_kept_matrix_is_symmetric_to_the_last_bit():
 
 def test_memory_stays_within_the_budget():
     x = points(3000, 20)
-    gram = KernelGram(Gaussian(0.05), x, memory=1 << 22)
+    gram = KernelGram(Product((Gaussian(0.05), Polynomial(2))), x, memory=1 << 22)
     vector = np.ones(3000)
     gram.matvec(vector)
     tracemalloc.start()
