@@ -101,16 +101,20 @@ def binding_of(arguments: Namespace, model: Model) -> dict[str, Any]:
 
 
 def tables_of(given: list[str], model: Model) -> dict[str, str]:
-    """Tables by index: `j:pairs.csv` where j is an index of the model, everything else is of the first index set."""
+    """Tables by index (`j:pairs.csv`) or by the matrix that they are (`delta:costs.csv`); the rest is of the first set.
+
+    A prefix that is no name of the model belongs to the path.
+    """
     from kdsl.binding.faults import fault
 
-    indices = {name for index in model.indices for name in index.names}
+    indices = {name for index in model.indices for name in (*index.names, *(z.size for z in index.sets))}
+    indices |= {datum.name for datum in model.data if len(datum.sets) == 2}
     tables: dict[str, str] = {}
     for word in given:
         name, mark, path = word.partition(":")
         key, path = (name, path) if mark and name in indices else ("", word)
         if key in tables:
-            what = f"the index `{key}`" if key else "the first index set"
+            what = f"`{key}`" if key else "the first index set"
             raise fault("K523", f"{what} is given two tables: `{tables[key]}` and `{path}`", help="give one of the two")
         tables[key] = path
     return tables

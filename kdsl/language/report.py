@@ -77,7 +77,8 @@ def _render(diagnostic: Diagnostic, lines: Lines, filename: str, color: bool, as
     if diagnostic.labels:
         line, column = lines.position(diagnostic.labels[0].span.start)
         place += f":{line}:{column}"
-    out.append(f"{blank}{paint('note', '-->')} {place}")
+    if place:
+        out.append(f"{blank}{paint('note', '-->')} {place}")
     previous = 0
     for line, labels in sorted(grouped.items()):
         if previous and line > previous + 1:

@@ -58,7 +58,7 @@ def no_solution_entry(posed: Posed, error: NoSolution, seconds: Mapping[str, flo
         "primal_residual": None,
         "dual_residual": None,
         "iterations": 0,
-        "seconds": dict(seconds),
+        "seconds": {"read": 0.0, "lower": 0.0, "solve": 0.0, "certify": 0.0, "total": 0.0, **seconds},
         "scalars": {},
         "intervals": {},
         "residuals": [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.backends.registry import find_backend
+from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.entropy_route import REASON, solve_entropy
 from kdsl.solving.explain import explain_conflict, explain_ray
@@ -117,8 +119,8 @@ def _solution(
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"
     repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}
-    if status == "optimal" and any(r.policy == "accept" and r.report.verdict == "indefinite" for r in repairs.values()):
-        status = "optimal_inaccurate"
+    if any(r.policy == "accept" and r.report.verdict == "indefinite" for r in repairs.values()):
+        status = _stationary(status, point.certificate, options)
     families = point.scalar_problem.families
     scalars = {
         name: float(family.read(point.scalars.z)) for name, family in families.items() if not family.unknown.indices
@@ -156,6 +158,14 @@ def _solution(
         point.outer,
         {name: r.report for name, r in repairs.items()},
     )
+
+
+def _stationary(status: str, certificate: Certificate, options: Options) -> str:
+    """The status under an indefinite Gram matrix: no gap is to be closed, a point that meets the conditions is all."""
+    limit = max(1e-3, 10 * options.tol)
+    steepest = math.inf if certificate.kkt_gap is None else certificate.kkt_gap
+    met = max(steepest, certificate.primal_residual, certificate.dual_residual) <= limit
+    return "optimal_inaccurate" if status == "optimal" or (status == "solver_error" and met) else status
 
 
 def _is_wide(interval: tuple[float, float], tol: float) -> bool:

@@ -66,6 +66,8 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
     if checked.model is None or has_errors(checked.diagnostics):
         report(checked.diagnostics, source, console)
         return 1
+    if not _kernels_parse(arguments.kernel or [], console):
+        return 1
     try:
         prepared = _prepare(checked.model, arguments)
         solution = _answer(prepared, arguments, console)
@@ -74,6 +76,24 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
     if not isinstance(solution, int):
         return _show(solution, checked.diagnostics, source, arguments, console)
     return solution
+
+
+def _kernels_parse(given: list[str], console: Console) -> bool:
+    """Whether the kernels of the command line are kernels; what is wrong is shown where it stands in them."""
+    from kdsl.cli.binding_options import FUNCTION
+    from kdsl.language.parser import parse_kernel
+
+    for word in given:
+        name, mark, text = word.partition("=")
+        whole = word if mark and name.strip().isidentifier() else f"k = {word}"
+        if FUNCTION.fullmatch(text.strip()):
+            continue
+        try:
+            parse_kernel(whole)
+        except KdslError as error:
+            report(error.diagnostics, Source(whole, "", "--kernel"), console)
+            return False
+    return True
 
 
 def _prepare(model: Model, arguments: Namespace) -> Prepared:
