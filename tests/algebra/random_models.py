@@ -131,3 +131,66 @@ def models(draw: st.DrawFn) -> RandomModel:
     if constraints:
         lines += ["subject to", *(f"  {c}" for c in constraints)]
     return RandomModel("\n".join([*lines, "predict value(t) = <w, phi(t)>", ""]))
+
+
+@st.composite
+def spheres(draw: st.DrawFn) -> RandomModel:
+    """Minimal spheres: the radius squared, free or with a sign; slacks of every price, shared or not."""
+    radius = draw(st.sampled_from(("squared", "signed", "free")))
+    declared = "r : real >= 0" if radius == "signed" else "r : real"
+    shown = "r^2" if radius == "squared" else "r"
+    slack = draw(st.sampled_from(("", "linear", "square", "shared")))
+    weight = draw(st.sampled_from(WEIGHTS))
+    variables, cost = ["c : H(k)", declared], ""
+    if slack:
+        variables.append(f"xi[i] : real{'' if slack == 'square' else ' >= 0'}")
+        cost = f" + sum[i] {weight} * xi[i]{'^2' if slack == 'square' else ''}"
+    over = " + xi[i]" if slack else ""
+    index = "i, g" if slack == "shared" else "i"
+    inside = f"inside[{index}]: ||phi(x[i]) - c||^2 <= {shown}{over}"
+    lines = ["model random", HEADER, DATA.format(y="{-1, 1}"), PARAMS, KERNELS, f"var    {', '.join(variables)}"]
+    lines += [
+        f"minimize {shown}{cost}",
+        "subject to",
+        f"  {inside}",
+        f"predict novelty(t) = ||phi(t) - c||^2 - {shown}",
+    ]
+    return RandomModel("\n".join([*lines, ""]))
+
+
+@st.composite
+def class_models(draw: st.DrawFn) -> RandomModel:
+    """Several classes, or pairs to rank: one function for each class, slacks for examples or for pairs."""
+    pairs = draw(st.booleans())
+    bias = "" if pairs else draw(st.sampled_from(("", "free", "balanced")))
+    slack = draw(st.sampled_from(("example", "pair", "square", "hinge")))
+    weight = draw(st.sampled_from(WEIGHTS))
+    variables = ["w : H(q)"] if pairs else ["w[k] : H(q)", *(["b[k] : real"] if bias else [])]
+    if pairs:
+        index, kept = "i, j", "y[i] > y[j]"
+        score = "<w, phi(x[i]) - phi(x[j])>"
+    else:
+        index, kept = "i, k", "k != c[i]"
+        score = "<w[c[i]] - w[k], phi(x[i])>" + (" + b[c[i]] - b[k]" if bias else "")
+    constraints = ["balance: sum[k] b[k] = 0"] if bias == "balanced" else []
+    if slack == "hinge":
+        cost = f"sum[{index} where {kept}] {weight} * hinge({score})"
+    else:
+        at = "i" if slack == "example" else index
+        family = "eta[i]" if slack == "example" else f"eta[{at}]"
+        variables.append(f"{family} : real{'' if slack == 'square' else ' >= 0'}")
+        where = "" if slack == "example" else f" where {kept}"
+        cost = f"sum[{at}{where}] {weight} * {family}{'^2' if slack == 'square' else ''}"
+        constraints.append(f"margin[{index}] where {kept}: {score} >= 1 - {family}")
+    penalty = "1/2 ||w||^2" if pairs else "1/2 sum[k] ||w[k]||^2"
+    lines = [
+        "model random",
+        "index  i in 1..l, j in 1..l, k in classes",
+        "data   x[i] : input, y[i] : real, s[i] : in (0, inf), c[i] : classes",
+        PARAMS,
+        "kernel q = rbf(gamma = 0.5)",
+        f"var    {', '.join(variables)}",
+        f"minimize {penalty} + {cost}",
+    ]
+    lines += ["subject to", *(f"  {c}" for c in constraints)] if constraints else []
+    return RandomModel("\n".join([*lines, ""]))

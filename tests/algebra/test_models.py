@@ -34,13 +34,15 @@ def test_dual_by_hand(name: str) -> None:
     compare(derivation, derivation.dual, EXPECTED_MODELS[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_evidence(name: str) -> None:
+@pytest.mark.parametrize("path", sorted(MODELS.glob("**/*.kspec")), ids=lambda path: path.stem)
+def test_evidence(path: Path) -> None:
+    """Those in evidence/ are not laid beside a dual by hand: here the solver of the primal is the judge."""
     from kdsl.algebra.evidence import verify
 
+    derivation = derive(parse_spec(path.read_text(encoding="utf-8"), path.stem))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        evidence = verify(derived(name), seed=1, instances=1, time_limit=5.0)
+        evidence = verify(derivation, seed=1, instances=1, time_limit=3.0)
     assert evidence.passed, evidence.checks
 
 
