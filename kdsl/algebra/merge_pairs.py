@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeGuard
 
-from kdsl.algebra.dual import DualVariable, MergedPair, Row
+from kdsl.algebra.dual import Dual, DualVariable, MergedPair, Row
 from kdsl.algebra.folding import Folding
-from kdsl.algebra.poly import Monomial, Poly, collect, substitute
+from kdsl.algebra.poly import Monomial, Poly, collect, derivative, substitute
 from kdsl.algebra.signs import Domains
 from kdsl.algebra.state import is_zero
 from kdsl.algebra.steps import Equation, Step
@@ -20,12 +20,24 @@ _HALF = Fraction(1, 2)
 def merge_pairs(folding: Folding, domains: Domains) -> Folding:
     """Every pair that is seen only through its difference and its sum becomes one family, beta and |beta|."""
     variables = folding.dual.variables
+    pulls = _pulls(folding.dual)
     for n, first in enumerate(variables):
         for second in variables[n + 1 :]:
-            merged = _merged(folding, first, second, domains)
-            if merged is not None:
-                return merge_pairs(merged, domains)
+            if pulls[first.label] == -pulls[second.label]:
+                merged = _merged(folding, first, second, domains)
+                if merged is not None:
+                    return merge_pairs(merged, domains)
     return folding
+
+
+def _pulls(dual: Dual) -> dict[str, Poly]:
+    """For each family the derivative of the quadratic terms that couple examples: opposite for the two of a pair."""
+    coupling, _ = dual.objective.split(lambda m: _multiplier_degree(m) == 2 and not is_diagonal(m))
+    return {v.label: derivative(coupling, v.symbol) for v in dual.variables}
+
+
+def _multiplier_degree(monomial: Monomial) -> int:
+    return sum(p for f, p in monomial.factors if isinstance(f, Sym) and f.role == "mult" and p > 0)
 
 
 def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains: Domains) -> Folding | None:
