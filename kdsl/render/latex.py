@@ -135,7 +135,7 @@ def _rows(line: Line, room: int, aligned: int, sides: int, plain: Plain) -> list
         if wide or left_width > _WIDEST_LEFT:
             rows = [f"{label} & \\multicolumn{{4}}{{l}}{{{shown}{_aside(side) if not others and not wide else ''}}}"]
         else:
-            rows = [f"{label} & \\multicolumn{{3}}{{l}}{{{shown}}} & {side}"]
+            rows = [f"{label} & \\multicolumn{{3}}{{l@{{\\qquad}}}}{{{shown}}} & {side}"]
             side = ""
         rows += [f" & \\multicolumn{{4}}{{l}}{{\\qquad \\displaystyle {part}}}" for part in others]
         if side and (others or wide):
@@ -163,10 +163,24 @@ def _broken(node: e.Expr, room: int, plain: Plain) -> list[str]:
 
 
 def _table(block: Table) -> list[str]:
+    """A tabular; where it is too wide, the last cell of a wide row goes below the one before it."""
+    plain = Plain()
     rows = []
     if any(block.header):
         rows.append(" & ".join(f"\\textit{{{tex.escaped(h)}}}" for h in block.header) + " \\\\")
-    rows += [" & ".join(_prose(cell) for cell in row) + " \\\\[2pt]" for row in block.rows]
-    count = len(block.rows[0])
-    columns = "lp{13cm}" if count == 2 else "l" * count
+    widths = [max(_cell_width(row[n], plain) for row in block.rows) for n in range(len(block.rows[0]))]
+    wide = len(widths) > 2 and sum(widths) > _ROOM
+    for row in block.rows:
+        cells = [_prose(cell) for cell in row]
+        if wide and row[-1] and _cell_width(row[-2], plain) + _cell_width(row[-1], plain) > _ROOM - sum(widths[:-2]):
+            rows.append(" & ".join(cells[:-1]) + " \\\\")
+            cells = ["" for _ in cells[2:]] + [f"\\quad {cells[-1]}"]
+        elif wide:
+            cells = [*cells[:-2], f"{cells[-2]}\\quad {cells[-1]}"]
+        rows.append(" & ".join(cells) + " \\\\[2pt]")
+    columns = "lp{13cm}" if len(widths) == 2 else "l" * len(widths)
     return ["", f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}", *(f"  {row}" for row in rows), "\\end{tabular}", ""]
+
+
+def _cell_width(cell: Pieces, plain: Plain) -> int:
+    return _width(_in_text(cell, plain))

@@ -121,6 +121,8 @@ class Naming(NamedTuple):
         return Ident("phi") if self.single_kernel else Ident("phi", (), "", space)
 
     def kernel(self, space: str) -> Ident:
+        if self.has("kappa"):
+            return ident(space)
         return Ident("kappa") if self.single_kernel else Ident("kappa", (), "", space)
 
 

@@ -12,7 +12,7 @@ from kdsl.render.factoring import Bracketed, Collected, Difference, Fused, Part,
 from kdsl.render.naming import Naming
 
 _ONE = e.Numeral(Fraction(1))
-_TURNED = {"<": ">", "<=": ">="}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _ORDER = ("param", "size", "mult", "abs", "sign", "data", "var", "loss", "norm", "")
 
 
@@ -186,9 +186,11 @@ def _inner(inner: Inner, naming: Naming) -> e.Expr:
 
 
 def bracket(found: Bracket, naming: Naming) -> e.Expr:
+    """The condition, turned round where its left side is a number or comes later in the alphabet."""
     sides = tuple(
         naming.symbol(side) if isinstance(side, Sym) else naming.index_expr(side) for side in (found.left, found.right)
     )
-    if found.relation in _TURNED and str(found.left) > str(found.right):
+    order = found.relation in ("<", "<=") and str(found.left) > str(found.right)
+    if order or (isinstance(found.left, Sym) and found.left.name.lstrip("-")[:1].isdigit()):
         return e.Chain((sides[1], sides[0]), (_TURNED[found.relation],))
     return e.Chain(sides, (found.relation,))

@@ -57,7 +57,8 @@ def ranges_of(indices: tuple[str, ...], sets: tuple[str, ...], naming: Naming) -
         if size in naming.labelled:
             result.append((e.Chain((names, naming.size(size)), ("in",)),))
         else:
-            result.append((names, " = 1, …, ", naming.size(size)))
+            range_ = e.Listing((e.number(1), e.Words("…"), naming.size(size)))
+            result.append((e.Chain((names, range_), ("=",)),))
     return result
 
 

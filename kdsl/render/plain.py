@@ -88,7 +88,7 @@ class Plain(NamedTuple):
         if isinstance(node, e.Slopes):
             return f"{'d' if self.ascii else '∂'}{self._factor(node.of, depth)}"
         assert isinstance(node, e.Words)
-        return node.text
+        return node.text.replace("…", "...") if self.ascii else node.text
 
     def ident(self, node: e.Ident) -> str:
         name = node.name
@@ -234,8 +234,13 @@ def broken(text: str, room: int, hanging: int = 2) -> list[str]:
         if cut is None:
             break
         lines.append(laid(text[:cut]).rstrip())
-        text = " " * hanging + text[cut + 1 :]
+        text = " " * (hanging + _deeper(text[cut])) + text[cut + 1 :]
     return [*lines, laid(text)]
+
+
+def _deeper(mark: str) -> int:
+    """How much further a line begins that goes on inside brackets."""
+    return 3 * (ord(mark) - _FIRST_BREAK) if _is_mark(mark) else 3
 
 
 def _cut(text: str, room: int) -> int | None:

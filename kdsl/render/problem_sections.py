@@ -180,7 +180,9 @@ def _relaxed(condition: Condition, naming: Naming) -> Pieces:
 
 
 def _reformulated(reformulation: Reformulation, primal: Primal, naming: Naming) -> Pieces:
-    """The reason in letters, for the two ways in which an unknown is replaced."""
+    """The reason in letters, for the two ways in which an unknown is replaced; an order of break points in words."""
+    if reformulation.title == "order":
+        return (f"{reformulation.reason[0].upper()}{reformulation.reason[1:]}.",)
     unknown = next(u for u in primal.unknowns if u.shown == reformulation.subject)
     old, new = naming.name(unknown.shown), naming.symbol(Sym(unknown.name, (), "var"))
     if unknown.origin == "shifted":

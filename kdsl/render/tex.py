@@ -92,6 +92,8 @@ def _atom(node: e.Expr) -> str:
     if isinstance(node, e.Apply):
         arguments = ", ".join(formula(a) for a in node.arguments)
         parameters = "; " + ", ".join(formula(a) for a in node.parameters) if node.parameters else ""
+        if any(_is_tall(argument) for argument in node.arguments):
+            return f"{_head(node.head)}\\Bigl({arguments}{parameters}\\Bigr)"
         return f"{_head(node.head)}({arguments}{parameters})"
     if isinstance(node, e.Angles):
         return f"\\langle {formula(node.left)}, {formula(node.right)} \\rangle"
@@ -108,6 +110,8 @@ def _atom(node: e.Expr) -> str:
     if isinstance(node, e.Slopes):
         return f"\\partial {_factor(node.of)}"
     assert isinstance(node, e.Words)
+    if node.text == "…":
+        return r"\dots"
     return f"\\text{{{escaped(node.text)}}}" if node.text else ""
 
 

@@ -177,19 +177,27 @@ def _table(block: Table, plain: Plain, indent: int) -> list[str]:
     rows = [tuple(_spelled(h, plain) for h in block.header)] if any(block.header) else []
     rows += [tuple(pieces_text(cell, plain) for cell in row) for row in block.rows]
     widths = [max(width(row[n]) for row in rows) for n in range(len(rows[0]))]
+    if len(widths) > 2 and indent + sum(widths) + 3 * len(widths) > WIDTH:
+        widths[-2] = 0  # too wide: the last column follows the one before it, aligned no longer
     lines = []
     for row in rows:
         text = " " * indent
-        for n, cell in enumerate(row):
-            last = n == len(row) - 1
-            text += cell if last else cell + " " * (widths[n] - width(cell) + 3)
+        for cell, room in zip(row[:-1], widths, strict=False):
+            text += cell + " " * (max(room - width(cell), 0) + 3)
         hanging = indent + sum(widths[:-1]) + 3 * (len(widths) - 1)
-        lines += _folded(text, hanging)
+        lines += _folded(text + row[-1], text, hanging)
     return lines
 
 
-def _folded(text: str, hanging: int) -> list[str]:
-    """A row whose last cell is too long goes on below that cell."""
+def _folded(line: str, without_last: str, hanging: int) -> list[str]:
+    """A row whose last cell does not fit has it below, or goes on below it where that is long."""
+    last = line[len(without_last) :]
+    if width(line) > WIDTH and width(last) < WIDTH // 2:
+        return [*_cut_at_spaces(without_last.rstrip(), hanging), " " * hanging + last]
+    return _cut_at_spaces(line.rstrip(), hanging)
+
+
+def _cut_at_spaces(text: str, hanging: int) -> list[str]:
     hanging = min(hanging, WIDTH // 2)
     lines = []
     while width(text) > WIDTH:

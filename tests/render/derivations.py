@@ -62,7 +62,28 @@ subject to
 predict label(t) = sign(<w, phi(t)> + b)
 """
 
+AWKWARD_NAMES = """
+model awkward_names "100% of _odd_ #chars & <tags> $x$ {b} ~ ^ \\ ü α 中"
+index  i in 1..5, j in 1..n_pairs, g in some_groups
+data   x[i] : input, y[i] : {-1, 1}, my_group[i] : some_groups, u_1[j] : input, u_2[j] : input
+data   cost[g] : real >= 0
+param  C_plus : in (0, inf) = 1, lambda2 : in (0, inf) = 1, very_long_name : in (0, inf) = 2, kappa : in (0, inf)
+kernel k = rbf(gamma = 0.5)
+var    w_main : H(k), b_group[g] : real, xi[i] : real >= 0, xi'[i] : real >= 0, zeta''[j] : real >= 0
+let    score(t, h) = <w_main, phi(t)> + b_group[h]
+minimize lambda2/2 * ||w_main||^2 + C_plus * sum[i where y[i] = 1] cost[my_group[i]] * xi[i]
+  + very_long_name * sum[i] xi'[i]^2 + sum[j] kappa * zeta''[j]
+subject to
+  margin_of_example[i] where y[i] = 1: y[i] * score(x[i], my_group[i]) >= 1 - xi[i] - xi'[i]
+  other[i] where y[i] != 1: y[i] * score(x[i], my_group[i]) >= 1 - xi'[i]
+  pairs[j]: <w_main, phi(u_1[j]) - phi(u_2[j])> >= 1 - zeta''[j]
+  total: sum[g] b_group[g] = 0
+  upper[g]: b_group[g] <= 3
+predict label(t, g) = sign(score(t, g))
+"""
+
 WRITTEN = {
+    "awkward_names": AWKWARD_NAMES,
     "two_spaces": TWO_SPACES,
     "unsquared_norm": UNSQUARED_NORM,
     "labelled_sphere": LABELLED_SPHERE,

@@ -6,14 +6,14 @@ things, a sum over the wrong set or a sign that is lost shows as a difference fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
 from evaluate_poly import RELATIONS, World
 
 from kdsl.algebra.poly import Poly
-from kdsl.algebra.terms import At, Inner, Sym, Vec, leaves_of
+from kdsl.algebra.terms import At, Bracket, Factor, Inner, Sym, Vec, leaves_of
 from kdsl.render import expr as e
 from kdsl.render.naming import Naming
 
@@ -39,11 +39,20 @@ class Reader:
         self.letters: dict[e.Expr, Sym | Vec] = {}
         self.labels: dict[e.Expr, str] = {}
         for factor in poly.factors():
-            for symbol in (factor.left, factor.right) if isinstance(factor, Inner) else (factor,):
-                if isinstance(symbol, Sym | Vec):
-                    self._learn(symbol)
+            for symbol in self._symbols(factor):
+                self._learn(symbol)
             for term in self._ats(factor):
                 self.labels[_bare(naming.index_expr(At(term.name, ())))] = term.name
+
+    def _symbols(self, factor: Factor) -> Iterator[Sym | Vec]:
+        """The symbols that a factor mentions, in its brackets and in the support of its family too."""
+        brackets = [factor] if isinstance(factor, Bracket) else list(factor.support) if isinstance(factor, Sym) else []
+        sides = [side for bracket in brackets for side in (bracket.left, bracket.right)]
+        yield from (side for side in sides if isinstance(side, Sym) and not side.name.isdigit())
+        if isinstance(factor, Inner):
+            yield from (factor.left, factor.right)
+        elif not isinstance(factor, Bracket):
+            yield factor
 
     def _ats(self, factor: object) -> list[At]:
         found = [factor] if isinstance(factor, At) else []
@@ -91,8 +100,12 @@ class Reader:
         if isinstance(node, e.Ident) and node.name == "delta":
             first, second = (self.place(sub, env) for sub in node.subs)
             return Fraction(first == second)
-        assert isinstance(node, e.Apply) and node.head.name == "kappa", node
-        maps = [e.Apply(e.Ident("phi", (), "", node.head.tag), (point,)) for point in node.arguments]
+        assert isinstance(node, e.Apply), node
+        spaces = {
+            v.space for v in self.letters.values() if isinstance(v, Vec) and self.naming.kernel(v.space) == node.head
+        }
+        assert len(spaces) == 1, node
+        maps = [e.Apply(self.naming.feature_map(spaces.copy().pop()), (point,)) for point in node.arguments]
         return _dot(self.vector(maps[0], env), self.vector(maps[1], env))
 
     def scalar(self, node: e.Expr, env: Env) -> Fraction:
@@ -140,9 +153,7 @@ class Reader:
         if _bare(node) in self.letters:
             return self.scalar(node, env)
         assert isinstance(node, e.Ident)
-        if node.name in env or _bare(node) in self.labels:
-            return Fraction(self.place(node, env))
-        return self.world.number("data", node.name, tuple(self.place(sub, env) for sub in node.subs))
+        return Fraction(node.name) if node.name.isdigit() else Fraction(self.place(node, env))
 
 
 def free_letters(poly: Poly) -> set[str]:
