@@ -97,7 +97,8 @@ class DualProgram:
         plain, fractional = self._dual.objective.split(lambda m: _denominator(m) is None)
         linear, quadratic = plain.split(lambda m: _degree(m) <= 1)
         total = cp.sum(self._affine(linear, {}, 1))
-        total = total - cp.sum_squares(self._factor(-quadratic) @ self._stacked())
+        if quadratic:
+            total = total - cp.sum_squares(self._factor(-quadratic) @ self._stacked())
         for name in sorted({d.name for m in fractional.terms if (d := _denominator(m)) is not None}):
             total = total - self._fraction(fractional, name)
         for root in self._dual.roots:

@@ -190,7 +190,7 @@ class ObjectiveReader:
             residual,
             function,
             orientation,
-            name,
+            _function_name(node),
         )
         self.found.append(FoundLoss(term, argument.rename(dict(renaming)), node, fault))
         return Poly.of(Sym(label, names, "loss", term.support))
@@ -219,6 +219,11 @@ class ObjectiveReader:
             if found:
                 return found
         return default
+
+
+def _function_name(node: s.Expr) -> str:
+    """How a loss was written: the square of a score has no name of its own."""
+    return node.function.id if isinstance(node, s.Call) else "square"
 
 
 def fresh(name: str, taken: Set[str]) -> str:
@@ -305,6 +310,10 @@ def _shape(translator: Translator, node: s.Expr, scope: Scope, argument: Poly, d
             return result
         case s.Call():
             return _called(translator, node, [shape(a) for a in node.arguments], scope, domains)
+        case s.Name() | s.Item() | s.Inner():
+            raise Untranslatable(
+                node, "a loss has one argument, and this is a second one: bound each piece by an unknown of its own"
+            )
         case _:
             raise Untranslatable(node, "a loss is built from max, abs, pos, square and sums of these")
 
