@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +12,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from exact_text import compare
-from random_forms import KINDS, random_form
+from random_forms import KINDS, objective, random_form
 
 from kdsl.binding.gram import DenseGram
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving import routing
 from kdsl.solving.backends import registry
-from kdsl.solving.backends.interface import Backend, Options
+from kdsl.solving.backends.interface import Options
 from kdsl.solving.facts import Facts, facts_of
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
@@ -39,6 +41,7 @@ BOX = Facts(
     kernel_cost=None,
     dense_bytes=320_000,
 )
+BOX_WITH_ROW = replace(BOX, equalities=1, row_rank=1)
 SYSTEM = replace(BOX, boxed=False, quadratic=True, curved=True)
 NO_ENGINE = frozenset({"engine"})
 NO_PIQP = frozenset({"engine", "qpsolvers:piqp"})
@@ -217,49 +220,45 @@ def test_nobody_takes_it(without) -> None:  # type: ignore[no-untyped-def]
     compare("K607", refused(replace(BOX, size=60_000, equalities=1, row_rank=1)))
 
 
-PLUGIN = """
+OTHERS = """
 from dataclasses import replace
 
-import numpy as np
-from kdsl.solving.backends.interface import Backend
-from kdsl.solving.raw_solution import RawSolution
-
-
-def solve(problem, options, start=None, progress=None):
-    return RawSolution(np.zeros(problem.size), 7, "solved", "by guessing", 0.5)
-
-
-BACKEND = Backend("guess", "anything, badly", 1.0, "MIT", "kdsl-guess", lambda facts: None, lambda: True,
-                  lambda: "1.2", solve)
 NOT_A_BACKEND = 3
 CLASH = replace(BACKEND, name="osqp")
 """
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A distribution as pip leaves it on the path: a module and its metadata with entry points."""
-    (tmp_path / "kdsl_guess.py").write_text(PLUGIN)
-    metadata = tmp_path / "kdsl_guess-1.2.dist-info"
+def plugin(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The distribution of docs/backends.md as pip leaves it on the path: a module and its metadata."""
+    page = (root / "docs" / "backends.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (entry,) = re.findall(r'^(projected) = "(.*)"$', page, re.MULTILINE)
+    (tmp_path / "kdsl_projected.py").write_text(code + OTHERS)
+    metadata = tmp_path / "kdsl_projected-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kdsl-guess\nVersion: 1.2\n")
-    (metadata / "entry_points.txt").write_text("[kdsl.backends]\nguess = kdsl_guess:BACKEND\n")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kdsl-projected\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[kdsl.backends]\n{entry[0]} = {entry[1]}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield metadata  # type: ignore[misc]
-    sys.modules.pop("kdsl_guess", None)
+    yield metadata
+    sys.modules.pop("kdsl_projected", None)
 
 
 def test_a_third_party_adds_a_backend(plugin: Path) -> None:
-    chosen = routing.route(BOX, requested="guess")
-    assert isinstance(chosen.backend, Backend)
-    found = chosen.backend.solve(random_form(KINDS[0]), Options())
-    assert (found.iterations, found.message) == (7, "by guessing")
+    problem = random_form(next(kind for kind in KINDS if kind.name == "svm_without_bias"))
+    chosen = routing.route(facts_of(problem), requested="projected", tol=1e-3)
+    assert chosen.warnings == ()
+    found = chosen.backend.solve(problem, Options(tol=1e-6))
+    ours = routing.route(facts_of(problem)).backend.solve(problem, Options(tol=1e-8))
+    assert objective(problem, found.theta) == pytest.approx(objective(problem, ours.theta), rel=1e-5)
+    assert refused(BOX_WITH_ROW, "projected")[0].why.startswith("it projects on boxes only; the problem has")
     assert registry.backends()[1] == ()
 
 
 def test_broken_entry_points_are_warnings(plugin: Path) -> None:
     (plugin / "entry_points.txt").write_text(
-        "[kdsl.backends]\nmissing = kdsl_gues:BACKEND\nnumber = kdsl_guess:NOT_A_BACKEND\nclash = kdsl_guess:CLASH\n"
+        "[kdsl.backends]\nmissing = kdsl_projecte:BACKEND\nnumber = kdsl_projected:NOT_A_BACKEND\n"
+        "clash = kdsl_projected:CLASH\n"
     )
     found, warnings = registry.backends()
     assert len(found) == len(registry.shipped())
