@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import NamedTuple
 
 from kdsl.algebra.dual import Dual, Eliminated, Expansion, Row, Tightness
@@ -24,6 +26,7 @@ from kdsl.algebra.primal import Primal
 from kdsl.algebra.square_unknowns import eliminate_square_unknowns, maximise_sign_multipliers
 from kdsl.algebra.state import State, fail, mentions_unknown, start
 from kdsl.algebra.steps import Step
+from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
 
 
@@ -47,10 +50,14 @@ class Derivation(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def derive(model: Model) -> Derivation:
-    """The Lagrangian, the KKT system and the dual of a checked model; KdslError where there is none."""
+def derive(model: Model, known: Mapping[str, Fraction] | None = None) -> Derivation:
+    """The Lagrangian, the KKT system and the dual of a checked model; KdslError where there is none.
+
+    Break points of a loss whose order the domains of the parameters leave open are ordered by the `known` values
+    of these, or by their defaults.
+    """
     try:
-        return derive_primal(model, formulate(model))
+        return derive_primal(model, _formulated(model, known))
     except ExpansionTooLarge:
         raise fail(
             "K408",
@@ -59,6 +66,16 @@ def derive(model: Model) -> Derivation:
             "replace the large factor by a parameter, and give its value when the problem is solved",
             model.objective.span,
         ) from None
+
+
+def _formulated(model: Model, known: Mapping[str, Fraction] | None) -> Primal:
+    try:
+        return formulate(model)
+    except KdslError as problem:
+        values = known or {p.name: p.default for p in model.parameters if p.default is not None}
+        if len(values) < len(model.parameters) or any(d.code != "K409" for d in problem.diagnostics):
+            raise
+        return formulate(model, values)
 
 
 def derive_primal(model: Model, primal: Primal) -> Derivation:

@@ -71,7 +71,9 @@ def verify(derivation: Derivation, seed: int = 0, instances: int = 3, time_limit
         if tries and time.perf_counter() - started > time_limit:
             break
         tries += 1
-        trial = _Trial(derivation, random_instance(derivation.model, generator), generator)
+        trial = _Trial(
+            derivation, random_instance(derivation.model, generator, fixed=dict(derivation.primal.known)), generator
+        )
         optimum = trial.primal_optimum()
         if optimum is None:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from fractions import Fraction
 from functools import partial
 from typing import TypeVar
@@ -22,9 +22,12 @@ from kdsl.language.diagnostics import Diagnostic, KdslError, Label
 T = TypeVar("T")
 
 
-def formulate(model: m.Model) -> Primal:
-    """The primal problem of a checked model; KdslError where it is not convex or leaves the algebra."""
-    translator = Translator(model)
+def formulate(model: m.Model, known: Mapping[str, Fraction] | None = None) -> Primal:
+    """The primal problem of a checked model; KdslError where it is not convex or leaves the algebra.
+
+    Where the domains of parameters do not order the break points of a loss, `known` values of them do.
+    """
+    translator = Translator(model, known)
     problems: list[Diagnostic] = []
     unknowns = tuple(
         Unknown(
@@ -60,8 +63,9 @@ def formulate(model: m.Model) -> Primal:
         unknowns + tuple(u for u, _ in residuals),
         (*conditions, *(c for _, c in residuals), *_sign_conditions(translator, unknowns)),
         tuple(found.term for found in reader.found),
-        (),
+        tuple(_ordering(translator.known)),
         domains,
+        tuple(sorted(translator.known.items())),
     )
     for found in reader.found:
         problems += _loss_faults(found)
@@ -104,7 +108,7 @@ def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint, read: Call
                 "the order of the break points of this loss is not known",
                 (Label(node.span),),
                 "which piece of the loss holds where depends on values that the declared domains leave open",
-                "narrow the domains of its parameters, e.g. `tau : in (0, 1)`",
+                "narrow the domains of its parameters, e.g. `tau : in (0, 1)`, or give every parameter a default",
             )
         )
     except plq.NotPiecewiseQuadratic as problem:
@@ -238,6 +242,13 @@ def _loss_faults(found: FoundLoss) -> list[Diagnostic]:
 
 
 # ------------------------------------------------------------ reformulations
+
+
+def _ordering(known: Mapping[str, Fraction]) -> Iterable[Reformulation]:
+    if known:
+        values = ", ".join(f"{name} = {value}" for name, value in sorted(known.items()))
+        reason = f"the domains leave the order of the break points of a loss open; it is that for {values}"
+        yield Reformulation("order", reason, "")
 
 
 def _squares_renamed(primal: Primal) -> Primal:

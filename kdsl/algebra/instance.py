@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,10 @@ class Instance:
         return table
 
 
-def random_instance(model: m.Model, generator: np.random.Generator, count: int = 6) -> Instance:
-    """Sizes near `count`, data and parameters anywhere in their domains, features of a random dimension."""
+def random_instance(
+    model: m.Model, generator: np.random.Generator, count: int = 6, fixed: Mapping[str, Fraction] | None = None
+) -> Instance:
+    """Sizes near `count`; data and parameters, unless `fixed`, anywhere in their domains; features at random."""
     sizes: dict[str, int] = {}
     for index in model.indices:
         for index_set in index.sets:
@@ -60,6 +63,8 @@ def random_instance(model: m.Model, generator: np.random.Generator, count: int =
     for parameter in model.parameters:
         shape = tuple(_size(z, sizes) for z in parameter.sets)
         arrays[parameter.name] = _inside(_real(generator, shape), parameter.interval)
+        if fixed and parameter.name in fixed:
+            arrays[parameter.name] = np.full(shape, float(fixed[parameter.name]))
     dimensions = {kernel.name: int(generator.choice([2, count + 2])) for kernel in model.kernels}
     features = {
         kernel.name: {

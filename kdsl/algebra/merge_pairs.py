@@ -10,9 +10,9 @@ from kdsl.algebra.dual import Dual, DualVariable, MergedPair, Row
 from kdsl.algebra.folding import Folding
 from kdsl.algebra.poly import Monomial, Poly, collect, derivative, substitute
 from kdsl.algebra.signs import Domains
-from kdsl.algebra.state import is_zero
+from kdsl.algebra.state import contains, is_zero, mentions_multiplier
 from kdsl.algebra.steps import Equation, Step
-from kdsl.algebra.terms import Factor, Inner, Sym
+from kdsl.algebra.terms import Factor, Index, Inner, Sym
 
 _HALF = Fraction(1, 2)
 
@@ -72,6 +72,13 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
         return None
     if not _only_costs(objective, kept, beta, domains):
         return None
+    steps = [_step(pair)]
+    for row in kept:
+        bound = _bound(row, beta)
+        if bound is not None:
+            kept = tuple(r for r in kept if r is not row)
+            beta = beta._replace(lower=-bound, upper=bound)
+            steps.append(_box_step(beta, bound, row))
     return folding._replace(
         dual=dual._replace(
             objective=objective,
@@ -80,8 +87,30 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
             variables=tuple(beta if v.label == first.label else v for v in dual.variables if v.label != second.label),
         ),
         pairs=(*folding.pairs, MergedPair(beta.label, plus.label, minus.label)),
-        steps=(*folding.steps, _step(pair)),
+        steps=(*folding.steps, *steps),
     )
+
+
+def _bound(row: Row, beta: DualVariable) -> Poly | None:
+    """C where the row reads |beta| <= C for every member, and beta has no bounds yet."""
+    if row.equality or len(row.indices) != len(beta.indices) or row.support != beta.support:
+        return None
+    if beta.lower is not None or beta.upper is not None:
+        return None
+    size = beta.at(row.indices)._replace(role="abs")
+    own, rest = row.body.split(lambda monomial: contains(monomial, size))
+    scale = own.terms.get(Monomial((), ((size, 1),)))
+    if scale is None or scale <= 0 or len(own.terms) != 1 or mentions_multiplier(rest):
+        return None
+    places: dict[str, Index] = dict(zip(row.indices, beta.indices, strict=True))
+    return rest.scale(-1 / scale).rename(places)
+
+
+def _box_step(beta: DualVariable, bound: Poly, row: Row) -> Step:
+    where = (beta.indices, beta.sets, beta.support)
+    symbol = Poly.of(beta.symbol)
+    sides = (Equation(-bound, "<=", symbol, *where), Equation(symbol, "<=", bound, *where))
+    return Step("box", "A bound on a size is a box", ("what the condition on ", row.origin, " leaves"), sides)
 
 
 def _step(pair: Pair) -> Step:

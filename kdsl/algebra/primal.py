@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 from kdsl.algebra.plq import Plq
@@ -105,6 +106,7 @@ class Primal(NamedTuple):
     losses: tuple[LossTerm, ...]
     reformulations: tuple[Reformulation, ...]
     domains: Domains
+    known: tuple[tuple[str, Fraction], ...] = ()  # parameters whose values decided an order of break points
 
     def unknown(self, name: str) -> Unknown:
         return next(u for u in self.unknowns if u.name == name)

@@ -35,8 +35,10 @@ class Untranslatable(Exception):
 class Translator:
     """Translates the expressions of one model; holds its symbol tables and nothing that changes."""
 
-    def __init__(self, model: m.Model) -> None:
+    def __init__(self, model: m.Model, known: Mapping[str, Fraction] | None = None) -> None:
+        """`known` are values of parameters that decide what their domains leave open."""
         self.model = model
+        self.known = dict(known or {})
         self.variables = {v.name: v for v in model.variables}
         self.data = {d.name: d for d in model.data}
         self.parameters = {p.name: p for p in model.parameters}
@@ -64,7 +66,8 @@ class Translator:
         """What the declarations say about the size of each scalar symbol."""
         ranges = {}
         for p in self.model.parameters:
-            ranges["param", p.name] = Range(*p.interval)
+            value = self.known.get(p.name)
+            ranges["param", p.name] = Range(*p.interval) if value is None else Range(value, value)
         for d in self.model.data:
             if d.kind == "real":
                 ranges["data", d.name] = Range(*d.interval)

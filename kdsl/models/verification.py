@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,15 @@ def verify_model(
     if any(finding.code == "K656" for finding in findings):
         return Verification(loaded, (), tuple(findings))
     predictor = loaded.fitted.predictor
-    posed = pose(derive(loaded.model), bound, predictor.parameters, predictor.kernels, memory, policy, seed)
+    posed = pose(
+        derive(loaded.model, {name: Fraction(value) for name, value in predictor.parameters.items()}),
+        bound,
+        predictor.parameters,
+        predictor.kernels,
+        memory,
+        policy,
+        seed,
+    )
     if step is not None:
         posed = watched(posed, step)
     outer = loaded.header["outer"]

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from kdsl.algebra.derivation import derive
@@ -61,7 +62,7 @@ def prepare(
     bound = bind(model, tables_from_data(model, data), **binding)
     parameters = bind_parameters(model, dict(params or {}))
     read = time.perf_counter()
-    derivation = derive(model)
+    derivation = derive(model, {name: Fraction(value) for name, value in parameters.items()})
     built = build_kernels(model, bound, parameters, functions, inputs_of(derivation), allow_python)
     posed = pose(derivation, bound, parameters, built, memory, psd, seed)
     texts = {name: given for name, given in (kernels or {}).items() if isinstance(given, str)}
