@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.kkt import KktCondition
 from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
-from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
+from kdsl.solving.loss_residuals import loss_residual
 from kdsl.solving.normal_form import Floats, NormalForm
 
 
@@ -187,34 +187,10 @@ def _has_vector(body: Poly) -> bool:
 
 def _error(condition: KktCondition, values: Values, lengths: Mapping[str, int]) -> Array:
     body = evaluate(condition.body, values, lengths)
-    if condition.loss is not None and isinstance(condition.loss.function, Plq) and condition.weight is not None:
-        return _subgradient_error(condition, condition.loss.function, -body, values, lengths)
+    if condition.loss is not None and condition.weight is not None:
+        return loss_residual(condition.loss, condition.weight, -body, values, lengths)
     if condition.relation == "<=":
         return np.maximum(body, 0.0)
     if condition.relation == ">=":
         return np.minimum(body, 0.0)
     return body
-
-
-def _subgradient_error(
-    condition: KktCondition, function: Plq, wanted: Array, values: Values, lengths: Mapping[str, int]
-) -> Array:
-    """The distance of `wanted` from the slopes of weight * loss at the residual."""
-    assert condition.loss is not None and condition.weight is not None
-    weight = evaluate(condition.weight, values, lengths)
-    r = values.arrays[condition.loss.residual]
-    low, high = np.full(r.shape, np.inf), np.full(r.shape, -np.inf)
-    near = 1e-9 * np.maximum(1.0, np.abs(r))
-    for n, piece in enumerate(function.pieces):
-        left, right = (
-            np.full(r.shape, default) if end is None else evaluate(end, values, lengths)
-            for end, default in zip(function.ends(n), (-np.inf, np.inf), strict=True)
-        )
-        inside = (r >= left - near) & (r <= right + near)
-        slope = evaluate(piece.curvature, values, lengths) * r + evaluate(piece.slope, values, lengths)
-        low, high = np.where(inside, np.minimum(low, slope), low), np.where(inside, np.maximum(high, slope), high)
-    return np.asarray(np.maximum(weight * low - wanted, 0.0) + np.maximum(wanted - weight * high, 0.0))
-
-
-def worst(found: tuple[Residual, ...], names: set[str]) -> float:
-    return max((r.value for r in found if r.condition in names), default=0.0)

@@ -26,7 +26,7 @@ def solve_entropy(posed: Posed, lowered: Lowered, options: Options) -> RawSoluti
         raise KdslError(
             [
                 Diagnostic(
-                    "K612",
+                    "K616",
                     f"a dual with entropies in {size:,} coordinates",
                     why=f"it goes to a conic solver on a dense matrix, up to {LARGEST:,} coordinates",
                     help="use fewer examples, or a piecewise quadratic loss such as squared_hinge",

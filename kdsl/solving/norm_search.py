@@ -2,11 +2,13 @@
 
 W(lambda) = max over the other multipliers is concave and W'(lambda) is the norm condition's body at w(lambda),
 so the search is for its zero (Brent, on log lambda). A body below 0 for all lambda means lambda = 0: the bound
-on the norm is not active, and a lambda so small that lambda times the slack is below the tolerance proves it.
+on the norm is not active, and a lambda so small that lambda times the slack is below the tolerance proves it:
+that product is what such a lambda adds to the gap. A smaller one would add rounding, which grows as 1 / lambda.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from kdsl.algebra.numeric import evaluate
@@ -21,6 +23,11 @@ from kdsl.solving.routing import Route, route
 from kdsl.solving.unknowns import hilbert_unknowns, with_unknowns
 
 _DOUBLINGS = 60
+_SHARE = 0.1  # of the tolerance that lambda times the slack may take
+
+
+class _OutOfTime(Exception):
+    """The limit holds for the search as a whole."""
 
 
 class _Search:
@@ -29,9 +36,12 @@ class _Search:
         self._options = replace(options, tol=min(options.tol * 1e-2, 1e-8))
         self._condition = posed.derivation.primal.condition(posed.energies.outer or "")
         self.raw: RawSolution | None = None
+        self.seen: dict[float, float] = {}
         self.route: Route | None = None
+        self.norm = 1.0
         self.seconds = 0.0
         self.iterations = 0
+        self._deadline = time.perf_counter() + options.time_limit
 
     def body(self, norm: float) -> float:
         """W'(norm): how far w(norm) is outside its ball."""
@@ -39,24 +49,44 @@ class _Search:
         if self.route is None:
             self.route = route(facts_of(lowered.problem), self._backend, self._options.tol)
         start: Floats | None = None if self.raw is None else self.raw.theta
-        self.raw = self.route.backend.solve(lowered.problem, self._options, start, self._progress)
+        left = self._deadline - time.perf_counter()
+        if left <= 0 and self.raw is not None:
+            self.raw = replace(self.raw, status="time_limit", message="the time limit was reached")
+            raise _OutOfTime
+        options = replace(self._options, time_limit=max(left, 0.0))
+        self.raw, self.norm = self.route.backend.solve(lowered.problem, options, start, self._progress), norm
+        if self.raw.status == "interrupted":
+            raise _OutOfTime
         self.seconds += self.raw.seconds
         self.iterations += self.raw.iterations
         products = Products.at(lowered.problem, self.raw.theta)
         unknowns = hilbert_unknowns(self._posed.derivation, lowered, products, self._posed.spaces, None)
         values = with_unknowns(self._posed.values, unknowns, self._posed.spaces)
-        return float(evaluate(self._condition.body, values))
+        self.seen[norm] = float(evaluate(self._condition.body, values))
+        return self.seen[norm]
 
 
 def search_norm(
     posed: Posed, options: Options, backend: str | None, progress: Progress | None
 ) -> tuple[RawSolution, Route, float]:
     """(the solution at the best multiplier, the route taken, the multiplier)."""
+    search = _Search(posed, options, backend, progress)
+    try:
+        norm = _best_norm(search, options.tol)
+    except _OutOfTime:
+        norm = search.norm
+    assert search.raw is not None and search.route is not None
+    raw = replace(search.raw, seconds=search.seconds, iterations=search.iterations)
+    reason = f"an outer search over the multiplier of the norm, each step: {search.route.reason}"
+    return raw, replace(search.route, reason=reason), norm
+
+
+def _best_norm(search: _Search, tol: float) -> float:
+    """The multiplier at which W' changes sign, solved for last."""
     from math import exp, log
 
     from scipy.optimize import brentq
 
-    search = _Search(posed, options, backend, progress)
     low = high = 1.0
     inside = search.body(1.0)
     if inside > 0:
@@ -70,15 +100,15 @@ def search_norm(
             slack = search.body(low)
             if slack > 0:
                 break
-            if low * abs(slack) <= 1e-3 * options.tol:
-                return _result(search, low)
-    best = exp(float(brentq(lambda s: search.body(exp(s)), log(low), log(high), xtol=1e-14, rtol=1e-13)))
+            if low * abs(slack) <= _SHARE * tol:
+                return low
+    ends = {log(low): search.seen[low], log(high): search.seen[high]}  # asked again, rounding might turn a sign
+    if ends[log(low)] * ends[log(high)] >= 0:
+        return high
+
+    def body(s: float) -> float:
+        return ends[s] if s in ends else search.body(exp(s))
+
+    best = exp(float(brentq(body, *ends, xtol=1e-14, rtol=1e-13)))
     search.body(best)
-    return _result(search, best)
-
-
-def _result(search: _Search, norm: float) -> tuple[RawSolution, Route, float]:
-    assert search.raw is not None and search.route is not None
-    raw = replace(search.raw, seconds=search.seconds, iterations=search.iterations)
-    reason = f"an outer search over the multiplier of the norm, each step: {search.route.reason}"
-    return raw, replace(search.route, reason=reason), norm
+    return best

@@ -50,7 +50,7 @@ def pose(
         raise KdslError(
             [
                 Diagnostic(
-                    "K610",
+                    "K614",
                     "this dual is not a quadratic program in its multipliers",
                     why="cones of unsquared norms and several norm bounds are not solved yet",
                     help="`kdsl derive --verify` still derives and checks it",

@@ -50,7 +50,7 @@ def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
         raise KdslError(
             [
                 Diagnostic(
-                    "K611",
+                    "K615",
                     "an entropy loss beside slacks or conditions on scalars",
                     why="its scalars are recovered by Newton's method, which takes equations only",
                     help="write every loss of the model as a logistic or multinomial loss",
