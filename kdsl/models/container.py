@@ -101,7 +101,7 @@ def unpack(content: bytes, path: str) -> Container:
     """The parts of a file, with what is damaged in them; an error where they cannot be told apart."""
     magic, _, rest = content.partition(b"\n")
     schema = magic.removeprefix(MAGIC).decode("ascii", "replace")
-    if not magic.startswith(MAGIC) or not schema.isdigit():
+    if not magic.startswith(MAGIC) or not schema.isdigit() or int(schema) < 1:
         raise fault(
             "K652",
             f"`{path}` is not a model file of kdsl",

@@ -79,7 +79,7 @@ class Solution:
     def fitted(self) -> Fitted:
         """What remains of the solution when it is only to predict."""
         bound = self.bound
-        columns = {name: words.split(" of ")[0].removeprefix("column ") for name, words in bound.sources.items()}
+        columns = dict(self.binding.get("bindings", {}))
         return Fitted(self.predictor, bound.feature_maps, bound.label_maps, bound.label_sets, columns)
 
     def decision(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
