@@ -128,8 +128,8 @@ EXPECTED_MODELS: Mapping[str, DualForm] = {
         " * (k(x[i], one[p]) - k(x[i], two[p]) - k(x[j], one[p]) + k(x[j], two[p]))"
         " - 1/2 * sum[p] sum[o] beta[p] * beta[o]"
         " * (k(one[p], one[o]) - k(one[p], two[o]) - k(two[p], one[o]) + k(two[p], two[o]))",
-        ("abs(beta[p]) <= C",),
-        {"margin": ("0", "C"), "beta": ("-inf", "inf")},
+        (),
+        {"margin": ("0", "C"), "beta": ("-C", "C")},
         kinks={"beta": "eps"},
         merged={"beta": "tie' - tie"},
     ),
