@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.dual import Dual, EntropyTerm, Tightness
+from kdsl.algebra.dual import ConjugateTerm, Dual, EntropyTerm, Tightness
 from kdsl.algebra.poly import Poly
 from kdsl.render import expr as e
+from kdsl.render.functions import function_line
 from kdsl.render.layout import Block, Display, Line, Paragraph, Section
 from kdsl.render.naming import Naming
 from kdsl.render.notation import formula, signed_terms
 from kdsl.render.phrases import ZERO, balanced, bound_line, for_all, listed, row_line, unknown_expr
-from kdsl.render.step_sections import function_lines
 
 # -------------------------------------------------------------------------- dual
 
@@ -42,10 +42,8 @@ def _problem(dual: Dual, derivation: Derivation, naming: Naming) -> list[Block]:
         constraints[0] = constraints[0]._replace(label="subject to")
     blocks: list[Block] = [Display((*lines, *constraints))]
     definitions = [Line(naming.symbol(d.symbol), "=", formula(d.value, naming), (), "where") for d in dual.definitions]
-    for number, term in enumerate(dual.conjugates, 1):
-        name = "h" if len(dual.conjugates) == 1 else f"h{number}"
-        argument = naming.symbol(dual.variable(term.label).at(term.indices))
-        definitions += [line._replace(label="where") for line in function_lines(name, argument, term.function, naming)]
+    for head, argument, term in _conjugates(dual, naming):
+        definitions.append(function_line(head, argument, term.function, naming)._replace(label="where"))
     for entropy in dual.entropies:
         if entropy.kind == "simplex":
             definitions.append(_share(entropy, dual, naming))
@@ -54,17 +52,24 @@ def _problem(dual: Dual, derivation: Derivation, naming: Naming) -> list[Block]:
     return blocks
 
 
+def _conjugates(dual: Dual, naming: Naming) -> list[tuple[e.Expr, e.Expr, ConjugateTerm]]:
+    """h(theta), theta and the term; with numbers where there are several."""
+    found: list[tuple[e.Expr, e.Expr, ConjugateTerm]] = []
+    for number, term in enumerate(dual.conjugates, 1):
+        argument = naming.symbol(dual.variable(term.label).at(term.indices))
+        tag = str(number) if len(dual.conjugates) > 1 else ""
+        found.append((e.Apply(e.Ident("h", (), "", tag), (argument,)), argument, term))
+    return found
+
+
 def _squared(radius: e.Expr) -> e.Expr:
     return e.Power(radius, 2)
 
 
 def dual_objective(dual: Dual, naming: Naming) -> e.Expr:
     parts: list[tuple[int, e.Expr]] = list(signed_terms(dual.objective, naming, "dual"))
-    for number, term in enumerate(dual.conjugates, 1):
-        name = "h" if len(dual.conjugates) == 1 else f"h{number}"
-        argument = naming.symbol(dual.variable(term.label).at(term.indices))
-        value = e.Apply(e.Ident("h", (), "", name[1:]), (argument,))
-        parts.append((-1, _summed(value, term.indices, term.sets, naming)))
+    for head, _, term in _conjugates(dual, naming):
+        parts.append((-1, _summed(head, term.indices, term.sets, naming)))
     for entropy in dual.entropies:
         parts.append((-1, _entropy(entropy, dual, naming)))
     for root in dual.roots:

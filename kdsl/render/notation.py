@@ -12,6 +12,8 @@ from kdsl.render.factoring import Bracketed, Collected, Difference, Fused, Part,
 from kdsl.render.naming import Naming
 
 _ONE = e.Numeral(Fraction(1))
+_MOST_TERMS = 400
+_SHOWN_TERMS = 20
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _ORDER = ("param", "size", "mult", "abs", "sign", "data", "var", "loss", "norm", "")
 
@@ -19,7 +21,16 @@ _ORDER = ("param", "size", "mult", "abs", "sign", "data", "var", "loss", "norm",
 def formula(poly: Poly, naming: Naming, style: str = "body") -> e.Expr:
     """`style` is the order of the terms: "body" (constants first), "objective" (losses, norms), "dual" (by degree),
     "prediction" (kernels before the rest)."""
+    if len(poly.terms) > _MOST_TERMS:
+        return _abridged(poly, naming, style)
     return _summed(collected(poly, naming, style == "dual"), naming, style)
+
+
+def _abridged(poly: Poly, naming: Naming, style: str) -> e.Expr:
+    """The first terms of a sum that nobody would read to its end, and how many more there are."""
+    first = Poly(dict(poly.sorted()[:_SHOWN_TERMS]))
+    rest = e.Words(f"({len(poly.terms) - _SHOWN_TERMS:,} more terms)")
+    return e.total((1, _summed(collected(first, naming), naming, style)), (1, rest))
 
 
 def signed_terms(poly: Poly, naming: Naming, style: str = "body") -> tuple[tuple[int, e.Expr], ...]:

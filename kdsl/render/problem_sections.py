@@ -13,6 +13,7 @@ from kdsl.language import model as m
 from kdsl.language.printer import print_kernel
 from kdsl.language.syntax import Comparison
 from kdsl.render import expr as e
+from kdsl.render.functions import loss_line
 from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section, Table
 from kdsl.render.names import ident
 from kdsl.render.naming import Naming
@@ -167,7 +168,9 @@ def reformulation_section(primal: Primal, naming: Naming) -> Section | None:
     if primal.conditions:
         lines.append(Line(None, "", e.Words(""), (), "subject to"))
     lines += [_condition(c, naming) for c in primal.conditions]
-    return Section("reformulation", "The problem rewritten", (*blocks, Display(tuple(lines))))
+    losses = {t.text: t for t in primal.losses if t.text != "abs"}
+    meanings = [Display((loss_line(t, naming)._replace(label="where"),)) for t in losses.values()]
+    return Section("reformulation", "The problem rewritten", (*blocks, Display(tuple(lines)), *meanings))
 
 
 def _relaxed(condition: Condition, naming: Naming) -> Pieces:

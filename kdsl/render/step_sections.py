@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.kkt import KktCondition
-from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly
-from kdsl.algebra.steps import Equation, Partial, Side, Step, Text, Word
+from kdsl.algebra.steps import Equation, Function, Partial, Side, Step, Text, Word
 from kdsl.render import expr as e
+from kdsl.render.functions import function_line
 from kdsl.render.layout import Block, Display, Line, Numbered, Paragraph, Pieces, Section
 from kdsl.render.names import ident
 from kdsl.render.naming import Naming
@@ -58,15 +58,7 @@ def _numbered(number: int, step: Step, naming: Naming) -> Numbered:
     blocks: list[Block] = []
     if step.reason:
         blocks.append(Paragraph(_reason(step.reason, naming)))
-    lines = [
-        line
-        for equation in step.equations
-        for line in (
-            (_equation(equation, naming),)
-            if isinstance(equation, Equation)
-            else function_lines(equation.name, formula(equation.argument, naming), equation.function, naming)
-        )
-    ]
+    lines = [_equation(equation, naming) for equation in step.equations]
     if lines:
         blocks.append(Display(tuple(_symbol_first(line, naming) for line in _joined(lines))))
     return Numbered(number, step.kind, (*prose(step.title, naming), "."), tuple(blocks))
@@ -114,7 +106,10 @@ def _reason(reason: Text, naming: Naming) -> Pieces:
     return (*pieces, ".")
 
 
-def _equation(equation: Equation, naming: Naming) -> Line:
+def _equation(equation: Equation | Function, naming: Naming) -> Line:
+    if isinstance(equation, Function):
+        argument = formula(equation.argument, naming)
+        return function_line(e.Apply(ident(equation.name), (argument,)), argument, equation.function, naming)
     side = for_all(equation.indices, equation.sets, equation.support, naming)
     left, relation, right = equation.left, equation.relation, equation.right
     if isinstance(left, Poly) and isinstance(right, Poly) and not right:
@@ -130,47 +125,3 @@ def _side(side: Side, naming: Naming) -> e.Expr:
     if isinstance(side, Word):
         return ident(side.text)
     return unknown_expr(side, naming)
-
-
-# --------------------------------------------------------------------- functions
-
-
-def function_lines(name: str, argument: e.Expr, function: Plq, naming: Naming) -> tuple[Line, ...]:
-    """name(argument) = cases over the pieces."""
-    rows = []
-    for n, piece in enumerate(function.pieces):
-        left, right = function.ends(n)
-        value = piece_formula(piece.curvature, piece.slope, piece.value, argument, naming)
-        rows.append((value, _between(left, right, argument, naming)))
-    head = e.Apply(e.Ident(name), (argument,))
-    if len(rows) == 1 and rows[0][1] == e.Words(""):
-        return (Line(head, "=", rows[0][0]),)
-    return (Line(head, "=", e.Cases(tuple(rows))),)
-
-
-def piece_formula(curvature: Poly, slope: Poly, value: Poly, argument: e.Expr, naming: Naming) -> e.Expr:
-    """1/2 curvature t^2 + slope t + value."""
-    from fractions import Fraction
-
-    parts: list[tuple[int, e.Expr]] = []
-    for coefficient, power in ((curvature.scale(Fraction(1, 2)), e.Power(argument, 2)), (slope, argument)):
-        if coefficient:
-            shown = formula(coefficient, naming)
-            if isinstance(shown, e.Terms) and len(shown.terms) == 1:
-                ((sign, body),) = shown.terms
-                parts.append((sign, e.times(body, power)))
-            else:
-                parts.append((1, e.times(shown, power)))
-    if value:
-        parts.append((1, formula(value, naming)))
-    return e.total(*parts) if parts else ZERO
-
-
-def _between(left: Poly | None, right: Poly | None, argument: e.Expr, naming: Naming) -> e.Expr:
-    if left is not None and right is not None:
-        return e.Chain((formula(left, naming), argument, formula(right, naming)), ("<=", "<="))
-    if left is not None:
-        return e.Chain((argument, formula(left, naming)), (">=",))
-    if right is not None:
-        return e.Chain((argument, formula(right, naming)), ("<=",))
-    return e.Words("")

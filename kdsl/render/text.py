@@ -177,7 +177,7 @@ def _table(block: Table, plain: Plain, indent: int) -> list[str]:
     rows = [tuple(_spelled(h, plain) for h in block.header)] if any(block.header) else []
     rows += [tuple(pieces_text(cell, plain) for cell in row) for row in block.rows]
     widths = [max(width(row[n]) for row in rows) for n in range(len(rows[0]))]
-    if len(widths) > 2 and indent + sum(widths) + 3 * len(widths) > WIDTH:
+    if len(widths) > 2 and indent + sum(widths) + 3 * (len(widths) - 1) > WIDTH:
         widths[-2] = 0  # too wide: the last column follows the one before it, aligned no longer
     lines = []
     for row in rows:

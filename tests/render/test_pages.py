@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from derivations import NAMES, ROOT, SPECS, derivation
 
+from kdsl import pipeline
 from kdsl.render import html, json_, latex, text
 from kdsl.render.document import document
 from kdsl.render.names import ident
@@ -154,3 +155,21 @@ def test_rendering_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
     )
     assert done.stdout.strip() == "[]"
+
+
+# ----------------------------------------------------------------------- limits
+
+
+def test_a_sum_that_nobody_would_read_is_abridged_on_the_page_and_whole_in_json() -> None:
+    names = [f"p{n}" for n in range(12)]
+    spec = SPECS["svm_1norm"].read_text(encoding="utf-8")
+    spec = spec.replace("C : in (0, inf) = 1", ", ".join(f"{name} : in (0, inf)" for name in names))
+    spec = spec.replace("C * sum[i]", f"({' + '.join(names)})^3 * sum[i]")
+    derivation = pipeline.derive(pipeline.parse_spec(spec))
+    assert "(344 more terms)" not in text.render(derivation)  # 364 terms are printed
+    spec = spec.replace(")^3", ")^4")
+    derivation = pipeline.derive(pipeline.parse_spec(spec))
+    printed = text.render(derivation)
+    assert "(1,345 more terms)" in printed and len(printed) < 100_000
+    bound = json_.as_json(derivation)["dual"]["variables"][0]["upper"]
+    assert len(bound["terms"]) == 1365
