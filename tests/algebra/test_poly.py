@@ -389,3 +389,31 @@ def test_expansion_stops_at_its_limit() -> None:
     base = sum((Poly.of(Sym(f"p{n}")) for n in range(20)), Poly())
     with pytest.raises(ExpansionTooLarge):
         base**9
+
+
+edges = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.sampled_from(("p", "s"))), min_size=1, max_size=7)
+
+
+@FAST
+@given(edges, st.permutations(range(6)))
+def test_sums_that_look_alike_have_one_form(graph: list[tuple[int, int, str]], order: list[int]) -> None:
+    """A monomial over six bound indices is a coloured graph; its canonical form forgets the numbering."""
+
+    def monomial(place: list[int]) -> Poly:
+        factors: list[tuple[Factor, int]] = []
+        for a, b, name in graph:
+            left, right = Vec("k", "x", (place[a],), True), Vec("k", "x", (place[b],), True)
+            factor: Factor = Sym("p", (place[a], place[b]), "data") if name == "p" else inner(left, right)
+            factors.append((factor, 1))
+        return collect([(("l",) * 6, tuple(factors), Fraction(1))])
+
+    assert monomial(list(range(6))) == monomial(order)
+
+
+def test_powers_of_a_sum_are_quick() -> None:
+    total = sym("a", "i").sum(("i",), ("l",))
+    form = (sym("a", "i") * sym("a", "j") * sym("q", "i", "j", role="data")).sum(("i", "j"), ("l", "l"))
+    assert len((total**30).terms) == 1
+    assert form * form * total == total * form * form
+    with pytest.raises(ExpansionTooLarge):
+        form**6
