@@ -4,6 +4,7 @@ A coordinate whose h has one piece stays one variable t_k. Where h_k has pieces 
 them, t_k = b_0 + sum_p s_p with s_0 in [left_0 - b_0, 0] and s_p in [0, length of piece p]; each segment has its own
 cost. h is convex, so the marginal costs of the segments increase along the line and a minimiser fills them in order.
 The t_k stay the first variables, so that the dense part of the Hessian is Q itself and the way back is a slice.
+Where all kernels are linear and the coordinates are many, Q = F F' is not formed: w = F't + e are the last variables.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.solving.factors import low_rank
 from kdsl.solving.normal_form import Floats, NormalForm, Separable
 
 GRAM_BLOCK = 1024
@@ -41,38 +43,47 @@ class ExplicitQP(NamedTuple):
 def expand(problem: NormalForm) -> ExplicitQP:
     """The explicit program; its first `problem.size` variables are the coordinates of the normal form."""
     h, n = problem.separable, problem.size
-    hessian, linear, constant = quadratic_part(problem)
     several = np.flatnonzero(np.diff(h.offsets) > 1)
     single = np.flatnonzero(np.diff(h.offsets) == 1)
     own = h.offsets[single]
-    diagonal = np.zeros(n)
+    anchor, segments = _segments(h, several)
+    low = low_rank(problem)
+    if low is None:
+        hessian, linear, constant = quadratic_part(problem)
+        Q, wide, e = sp.csc_array(hessian), 0, np.zeros(0)
+    else:
+        Q, linear, constant, wide, e = sp.csc_array((n, n)), np.zeros(n), 0.0, len(low.e), low.e
+    narrow = len(segments.owner)
+    size = n + narrow + wide
+    Q.resize((size, size))
+    diagonal = np.r_[np.zeros(n), segments.curvature, np.ones(wide)]
     diagonal[single] = h.curvature[own]
     linear[single] += h.slope[own]
-    constant += problem.constant + float(h.value[own].sum())
-    anchor, segments = _segments(h, several)
-    hessian[np.arange(n), np.arange(n)] += diagonal
     lower, upper = h.lower.astype(float), h.upper.astype(float)
     lower[several], upper[several] = -np.inf, np.inf
-    rows = problem.rows
-    tie = sp.coo_array((np.ones(len(several)), (np.arange(len(several)), several)), (len(several), n))
-    pick = sp.coo_array(
-        (-np.ones(len(segments.owner)), (segments.owner, np.arange(len(segments.owner)))),
-        (len(several), len(segments.owner)),
+    rows = sp.csr_array(problem.rows.matrix, copy=True)
+    rows.resize((rows.shape[0], size))
+    ties = sp.csr_array(
+        (
+            np.r_[np.ones(len(several)), -np.ones(narrow)],
+            (np.r_[np.arange(len(several)), segments.owner], np.r_[several, n + np.arange(narrow)]),
+        ),
+        (len(several), size),
     )
-    target = np.asarray(rows.target, float)
+    parts = [rows, ties]
+    if low is not None:
+        parts.append(sp.hstack([low.F.T, sp.csr_array((wide, narrow)), -sp.eye_array(wide)], format="csr"))
+    target = np.asarray(problem.rows.target, float)
+    free = np.full(wide, np.inf)
     return ExplicitQP(
-        P=sp.csc_array(sp.block_diag([sp.csc_array(hessian), sp.diags_array(segments.curvature)], format="csc"))
-        if len(several)
-        else sp.csc_array(hessian),
-        q=np.r_[linear, segments.slope],
-        A=sp.csr_array(sp.block_array([[sp.csr_array(rows.matrix), None], [tie, pick]], format="csr"))
-        if len(several)
-        else sp.csr_array(rows.matrix),
-        l=np.r_[np.where(rows.equality, target, -np.inf), anchor],
-        u=np.r_[target, anchor],
-        lower=np.r_[lower, segments.lower],
-        upper=np.r_[upper, segments.upper],
-        constant=constant + segments.constant,
+        P=sp.csc_array(Q + sp.diags_array(diagonal)),
+        q=np.r_[linear, segments.slope, np.zeros(wide)],
+        A=sp.csr_array(sp.vstack(parts, format="csr")),
+        l=np.r_[np.where(problem.rows.equality, target, -np.inf), anchor, -e],
+        u=np.r_[target, anchor, -e],
+        lower=np.r_[lower, segments.lower, -free],
+        upper=np.r_[upper, segments.upper, free],
+        constant=constant + problem.constant + float(h.value[own].sum()) + segments.constant,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.solving.factors import linear_points
 from kdsl.solving.native_kernel import OffersNative
 from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
 
@@ -108,13 +109,9 @@ def _is_sparse(gram: GramOracle) -> bool:
 
 def _gram_rank(problem: NormalForm) -> int | None:
     """Linear kernels have the rank of their points at most."""
-    total = 0
-    for block in problem.blocks:
-        native = block.gram.native() if isinstance(block.gram, OffersNative) else None
-        if native is None or native.kind != "linear":
-            return None
-        total += min(int(native.points.shape[1]), block.gram.size)
-    return min(total, problem.size)
+    points = [linear_points(block) for block in problem.blocks]
+    known = [min(X.shape) for X in points if X is not None]
+    return min(sum(known), problem.size) if len(known) == len(points) else None
 
 
 def _kernel_cost(problem: NormalForm) -> int | None:

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.gram import DenseGram
-from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
+from kdsl.solving.native_kernel import NativeKernel
+from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm, Rows, Separable
 
 
 class Kind(NamedTuple):
@@ -25,6 +26,7 @@ class Kind(NamedTuple):
     shift: bool = False
     blocks: int = 1
     free: bool = False
+    linear: bool = False
 
 
 KINDS = (
@@ -42,7 +44,32 @@ KINDS = (
     Kind("ridge", box=False, curved=True),
     Kind("ridge_with_bias", box=False, curved=True, rows=1),
     Kind("ridge_two_spaces", box=False, curved=True, rows=3, blocks=2, shift=True, pairs=True),
+    Kind("linear", rows=1, linear=True),
+    Kind("linear_regression", kinks=True, rows=1, linear=True, shift=True),
+    Kind("linear_ridge", box=False, curved=True, rows=1, linear=True),
 )
+
+
+class LinearGram(NamedTuple):
+    """X X', whose points are known to those who ask."""
+
+    points: Floats
+
+    @property
+    def size(self) -> int:
+        return len(self.points)
+
+    def diagonal(self) -> Floats:
+        return (self.points**2).sum(axis=1)
+
+    def rows(self, indices: Ints) -> Floats:
+        return self.points[indices] @ self.points.T
+
+    def matvec(self, vector: Floats) -> Floats:
+        return self.points @ (self.points.T @ vector)
+
+    def native(self) -> NativeKernel:
+        return NativeKernel("linear", self.points)
 
 
 def random_form(kind: Kind, size: int = 24, seed: int = 0) -> NormalForm:
@@ -61,8 +88,7 @@ def random_form(kind: Kind, size: int = 24, seed: int = 0) -> NormalForm:
 
 def _block(name: str, kind: Kind, size: int, random: np.random.Generator) -> HilbertBlock:
     points = random.standard_normal((size, 4))
-    squares = (points**2).sum(axis=1)
-    gram = np.exp(-0.3 * (squares[:, None] + squares[None, :] - 2 * points @ points.T))
+    gram = LinearGram(points) if kind.linear else DenseGram(_gaussian(points))
     if kind.pairs:
         first, second = random.integers(0, size, size), random.integers(0, size, size)
         atoms = sp.csc_array(
@@ -71,7 +97,12 @@ def _block(name: str, kind: Kind, size: int, random: np.random.Generator) -> Hil
         )
     else:
         atoms = sp.csc_array(sp.diags_array(random.choice([-1.0, 1.0], size)))
-    return HilbertBlock(name, DenseGram(gram), atoms, random.standard_normal(size) / 3 if kind.shift else None)
+    return HilbertBlock(name, gram, atoms, random.standard_normal(size) / 3 if kind.shift else None)
+
+
+def _gaussian(points: Floats) -> Floats:
+    squares = (points**2).sum(axis=1)
+    return np.exp(-0.3 * (squares[:, None] + squares[None, :] - 2 * points @ points.T))
 
 
 def _separable(kind: Kind, size: int, random: np.random.Generator) -> Separable:
@@ -129,7 +160,8 @@ def optimum(problem: NormalForm) -> float:
     t = cvxpy.Variable(n)
     cost: object = problem.constant
     for block in problem.blocks:
-        root = np.linalg.cholesky(block.gram.rows(np.arange(block.gram.size)) + 1e-13 * np.eye(block.gram.size))
+        values, vectors = np.linalg.eigh(block.gram.rows(np.arange(block.gram.size)))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
         v = block.atoms @ t + (0.0 if block.shift is None else block.shift)
         cost = cost + 0.5 * cvxpy.sum_squares(root.T @ v)
     for k in range(n):

@@ -141,8 +141,8 @@ def test_facts_of_random_problems(kind) -> None:  # type: ignore[no-untyped-def]
     assert facts.curved == kind.curved
     assert facts.largest_atom == (2 if kind.pairs else 1)
     assert facts.blocks == kind.blocks
-    assert facts.gram_rank is None
-    assert facts.kernel_cost is None
+    assert facts.gram_rank == (4 if kind.linear else None)
+    assert facts.kernel_cost == (8 if kind.linear else None)
 
 
 class LinearGram(DenseGram):

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.solving.backends.interface import Backend, Options, Progress, always, own_version
+from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
@@ -86,6 +87,7 @@ class _System:
     def __init__(self, problem: NormalForm) -> None:
         h = problem.separable
         self.blocks = [(b, sp.csr_array(b.atoms), sp.csr_array(b.atoms.T)) for b in problem.blocks]
+        self.points = [linear_points(block) for block in problem.blocks]
         self.curvature, self.p = h.curvature, h.slope.astype(float)
         self.constant = problem.constant + float(h.value.sum())
         diagonal = h.curvature.astype(float)
@@ -110,8 +112,9 @@ class _System:
     def times(self, t: Floats) -> Floats:
         self.products += 1
         image: Floats = self.curvature * t
-        for block, atoms, across in self.blocks:
-            image = image + across @ block.gram.matvec(atoms @ t)
+        for (block, atoms, across), X in zip(self.blocks, self.points, strict=True):
+            v = atoms @ t
+            image = image + across @ (block.gram.matvec(v) if X is None else X @ (X.T @ v))
         return image
 
     def feasible(self, t: Floats) -> tuple[Floats, bool]:

@@ -13,10 +13,12 @@ import numpy as np
 
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.expand import ExplicitQP, expand
+from kdsl.solving.factors import WORTHWHILE, low_rank
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
+MATRICES = 4  # of the Hessian's size: itself, its symmetrisation, the solver's copy and its factors
 LARGEST = 5000  # coordinates: the whole Hessian and its factors are stored
 
 
@@ -35,6 +37,9 @@ class Answer(NamedTuple):
 
 def too_large(facts: Facts) -> str | None:
     """Why a solver that stores the whole Hessian refuses a problem."""
+    if facts.gram_rank is not None and WORTHWHILE * facts.gram_rank <= facts.size:
+        entries = facts.size * facts.gram_rank
+        return None if entries <= LARGEST**2 else f"its factor has {entries:.2g} entries; the limit is {LARGEST**2:.2g}"
     if facts.size > LARGEST:
         return (
             f"it needs the whole Hessian of {facts.size:,} coordinates ({facts.dense_bytes / 1e9:.1f} GB); "
@@ -49,6 +54,12 @@ def through_explicit(
     """Expand, solve, and cut the coordinates of the normal form out of x."""
     began = time.perf_counter()
     h, n = problem.separable, problem.size
+    needed = MATRICES * 8.0 * n * n
+    if options.memory is not None and needed > options.memory and low_rank(problem) is None:
+        message = (
+            f"{MATRICES} matrices of {n:,} rows take {needed / 1e9:.2g} GB, and {options.memory / 1e9:.2g} are allowed"
+        )
+        return RawSolution(np.clip(np.zeros(n), h.lower, h.upper), 0, "solver_error", message, 0.0)
     program = expand(problem)
     spent = time.perf_counter() - began
     answer = solve(program, remaining(options, spent))

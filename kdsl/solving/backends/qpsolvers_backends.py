@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.solving.backends.explicit import (
+    LARGEST,
     Answer,
     inner_tolerance,
     nothing_found,
@@ -290,14 +291,17 @@ def _accepts(facts: Facts, solver: Solver) -> str | None:
         return "without rows or bounds the problem is a linear system, which qpsolvers hands to another solver"
     if solver.definite and (facts.kinks or not facts.curved):
         return "it needs a positive definite Hessian, which only curved costs of one piece make certain"
+    if solver.dense and facts.size > LARGEST:
+        return f"it works on dense matrices; its limit is {LARGEST:,} coordinates, here are {facts.size:,}"
     return too_large(facts)
 
 
 def _backend(name: str, solver: Solver) -> Backend:
     needs = ", with curved costs of one piece" if solver.definite else ""
+    clock = "" if solver.clock else "; obeys no time limit"
     return Backend(
         name=f"qpsolvers:{name}",
-        takes=f"any normal form of up to 5,000 coordinates with rows or bounds{needs}; {solver.method}",
+        takes=f"any normal form of up to 5,000 coordinates with rows or bounds{needs}; {solver.method}{clock}",
         accuracy=solver.accuracy,
         licence=solver.licence,
         package=solver.package,
