@@ -22,7 +22,7 @@ using Aligned = std::unique_ptr<T[], Release>;
 template <class T>
 Aligned<T> aligned(std::size_t n) {
     const std::size_t huge = std::size_t(2) << 20, line = 64;
-    const std::size_t unit = n * sizeof(T) >= huge ? huge : line;
+    const std::size_t unit = n * sizeof(T) >= 4 * huge ? huge : line;
     const std::size_t bytes = (n * sizeof(T) / unit + 1) * unit;
     void* p = std::aligned_alloc(unit, bytes);
     if (p == nullptr) throw std::bad_alloc();

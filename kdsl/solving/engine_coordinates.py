@@ -6,6 +6,7 @@ v_k = a_k t_k, so that A t = a reads sum_c D_c (sum of v over class c) = a, and 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -63,8 +64,10 @@ def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
     source = np.argsort(label, kind="stable").astype(np.int64)
     label, scale = label[source], scale[source]
     first_is_free = bool(len(label) and label[0] < 0)
-    starts = np.flatnonzero(np.r_[True, label[1:] != label[:-1]]) if len(label) else np.zeros(0, np.int64)
-    begin = np.r_[starts, len(label)].astype(np.int64)
+    changes = np.ones(len(label) + 1, bool)
+    changes[1:-1] = label[1:] != label[:-1]
+    begin = np.flatnonzero(changes).astype(np.int64) if len(label) else np.zeros(1, np.int64)
+    starts = begin[:-1]
     if direction is None:
         classes = Classes(begin, first_is_free, True, 0, np.zeros(0), target[label[starts[int(first_is_free) :]]])
     else:
@@ -122,14 +125,13 @@ def _extend(h: Separable, linear: Floats, slacks: int) -> Separable:
     """h with `linear` in its slopes, and `slacks` coordinates more on [0, inf) that cost nothing."""
     pieces = np.diff(h.offsets)
     zero = np.zeros(slacks)
-    return Separable(
-        np.r_[h.offsets, h.offsets[-1] + 1 + np.arange(slacks)].astype(np.int64),
-        np.r_[h.left, zero],
-        np.r_[h.right, zero + np.inf],
-        np.r_[h.curvature, zero],
-        np.r_[h.slope + np.repeat(linear, pieces), zero],
-        np.r_[h.value, zero],
-    )
+    slope = h.slope + np.repeat(linear, pieces)
+    if slacks == 0:
+        return replace(h, slope=slope)
+    offsets = np.concatenate([h.offsets, h.offsets[-1] + 1 + np.arange(slacks)]).astype(np.int64)
+    old = (h.left, h.right, h.curvature, slope, h.value)
+    new = (zero, zero + np.inf, zero, zero, zero)
+    return Separable(offsets, *(np.concatenate(pair) for pair in zip(old, new, strict=True)))
 
 
 def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
@@ -174,7 +176,8 @@ def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats)
 def _rescale(h: Separable, source: Ints, scale: Floats) -> Separable:
     """h in the coordinates v_k = scale_k t_source(k): pieces are reversed where the scale is negative."""
     first, count = h.offsets[source], np.diff(h.offsets)[source]
-    offsets = np.r_[0, np.cumsum(count)].astype(np.int64)
+    offsets = np.zeros(len(count) + 1, np.int64)
+    np.cumsum(count, out=offsets[1:])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], count)
     backwards = np.repeat(scale < 0, count)
     piece = np.repeat(first, count) + np.where(backwards, np.repeat(count, count) - 1 - within, within)

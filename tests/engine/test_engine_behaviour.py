@@ -30,7 +30,7 @@ from engine_problems import (
 
 from kdsl import _core
 from kdsl.solving.backends import engine, reference
-from kdsl.solving.native_kernel import NativeKernel
+from kdsl.solving.native_kernel import NativeKernel, core_points
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
 
@@ -198,8 +198,7 @@ def test_kernel_blocks(kind, sparse, isa, monkeypatch):
     kernel = NativeKernel(kind, X, gamma=0.3, offset=0.7, degree=3)
     coefficient = rng.normal(size=301)
     expected = coefficient @ kernel_matrix(kernel, X, Z)
-    # centring is for one set of points; here both must be looked at as they are
-    rows, cols = (engine.core_points(NativeKernel("linear", sp.csr_array(P) if sparse else P)) for P in (X, Z))
+    rows, cols = (core_points(NativeKernel("linear", sp.csr_array(P) if sparse else P), None) for P in (X, Z))
     for single, accuracy in ((False, 1e-13), (True, 1e-5)):
         got = _core.kernel_product(kind, 0.3, 0.7, 3, rows, coefficient, cols, 2, single)
         np.testing.assert_allclose(got, expected, atol=accuracy * np.abs(expected).max(), rtol=0)
@@ -400,10 +399,12 @@ def test_the_interpreter_runs_while_the_engine_does():
         while not stop.wait(0.01):
             ticks.append(None)
 
-    ticker = threading.Thread(target=tick)
+    ticker = threading.Thread(target=tick, daemon=True)
     ticker.start()
-    engine.solve(hard_problem(), kkt_tol=1e-12, time_limit=0.5)
-    stop.set()
+    try:
+        engine.solve(hard_problem(), kkt_tol=1e-12, time_limit=0.5)
+    finally:
+        stop.set()
     ticker.join()
     assert len(ticks) > 10
 
