@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.dual import Dual, DualVariable, Expansion, FoldedNorm
+from kdsl.algebra.dual import Dual, DualVariable, Expansion, FoldedNorm, MergedPair
 from kdsl.algebra.fold_norms import fold_norms
 from kdsl.algebra.folding import Folding
 from kdsl.algebra.merge_pairs import Pair, is_diagonal
@@ -50,20 +51,26 @@ def energies_of(derivation: Derivation) -> Energies | None:
     if len(balls) > 1:
         return None
     outer = balls[0] if balls and norm is None else None
+    pairs = () if sized_rows else folding.pairs
+    known = {v.label for v in derivation.exact.variables}
     energies = []
     total = Poly()
     for expansion in derivation.expansions:
         energy = _energy(derivation, expansion)
+        if not _multipliers(energy.vector) <= known:
+            continue  # its sign multiplier is maximised out: the conjugate of its cost has the whole of it
         own = _value(energy)
-        if not all(is_diagonal(monomial) for monomial in own.terms):
+        if not all(_is_own(monomial, pairs) for monomial in own.terms):
             energies.append(energy)
             total = total + own
+    fixed = {norm.label} if norm is not None else {outer} if outer is not None else set()
+    if not all(_is_form(energy, fixed, derivation.exact) for energy in energies):
+        return None
     separable = derivation.exact.objective + total
     if norm is not None:
         separable = Poly()  # the objective is the root alone
-    elif any(not _is_separable(monomial) for monomial in separable.terms):
+    elif any(not _is_separable(monomial, pairs) for monomial in separable.terms):
         return None
-    pairs = () if sized_rows else folding.pairs
     for merged_pair in pairs:
         labels = (merged_pair.plus, merged_pair.minus, merged_pair.label)
         pair = Pair(*(_variable(derivation, folding, label) for label in labels))
@@ -107,6 +114,26 @@ def _has_size(poly: Poly) -> bool:
     return any(isinstance(f, Sym) and f.role == "abs" for f in poly.factors())
 
 
-def _is_separable(monomial: Monomial) -> bool:
+def _multipliers(poly: Poly) -> set[str]:
+    return {f.name for f in poly.factors() if isinstance(f, Sym) and f.role in ("mult", "abs")}
+
+
+def _is_form(energy: Energy, fixed: set[str], dual: Dual) -> bool:
+    """Whether it is quadratic in the multipliers: no curvature but of `fixed` ones, no vector but features."""
+    stood_for = {d.symbol.name: _multipliers(d.value) for d in dual.definitions}
+    moving = {name for found in _multipliers(energy.curvature) for name in stood_for.get(found, {found})}
+    indexed = any(isinstance(f, Sym) and f.name in fixed and f.args for f in energy.curvature.factors())
+    foreign = any(role in ("vector", "var") for role, _ in energy.vector.symbols())
+    return moving <= fixed and not (indexed or foreign)
+
+
+def _is_own(monomial: Monomial, pairs: Sequence[MergedPair]) -> bool:
+    """Whether it is the cost of a single multiplier, or of a pair that becomes one."""
+    names = {f.name for f, _ in monomial.factors if isinstance(f, Sym) and f.role == "mult"}
+    one = len(names) == 1 or any(names <= {pair.plus, pair.minus} for pair in pairs)
+    return one and is_diagonal(monomial)
+
+
+def _is_separable(monomial: Monomial, pairs: Sequence[MergedPair]) -> bool:
     degree = sum(p for f, p in monomial.factors if isinstance(f, Sym) and f.role in ("mult", "abs"))
-    return degree < 2 or is_diagonal(monomial)
+    return degree < 2 or _is_own(monomial, pairs)
