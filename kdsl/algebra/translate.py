@@ -178,6 +178,9 @@ class Translator:
 
     def _item(self, node: s.Item, scope: Scope) -> Value:
         args = tuple(self.index(sub, scope) for sub in node.subscripts)
+        point = scope.get(node.base.id)
+        if isinstance(point, Point):  # a coordinate of the formal of a predict clause
+            return Poly.of(Sym(point.name, point.args + args, "data"))
         datum = self.data.get(node.base.id)
         if datum is not None and datum.kind == "input":
             return Point(node.base.id, args)

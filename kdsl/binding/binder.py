@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -109,7 +110,11 @@ def tables_from_data(model: Model, data: Any) -> dict[str, Any]:
         return {"": data}
     indices = set(index_sizes(model)) | {""}
     names = {d.name.casefold() for d in model.data}
-    by_index = {key: value for key, value in data.items() if key in indices and key.casefold() not in names}
+    matrices = {d.name for d in model.data if len(d.sets) == 2}  # a file may hold a whole one
+    files = {key for key, value in data.items() if key in matrices and isinstance(value, (str, os.PathLike))}
+    by_index = {
+        key: value for key, value in data.items() if key in files or (key in indices and key.casefold() not in names)
+    }
     by_name = {key: value for key, value in data.items() if key not in by_index}
     if not by_index:
         return {"": data}

@@ -10,6 +10,7 @@ import numpy as np
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.terms import At, Vec
 from kdsl.algebra.translate import Point, Translator, Value
+from kdsl.binding.distances import to_dense
 from kdsl.binding.kernels import Kernel
 from kdsl.binding.psd import Repair
 from kdsl.binding.table import Matrix
@@ -105,6 +106,8 @@ class Predictor:
             return self.vectors[vec.name].squared_norms
 
         arrays = {**self.parameters, **self.scalars}
+        if not self.kernels:  # a model of columns reads the coordinates of a point
+            arrays[formal] = to_dense(points)
         return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, labels, {}, table, diagonal)
 
     def _self_kernel(self, space: str, points: Matrix) -> Floats:

@@ -6,6 +6,8 @@ import numpy as np
 
 from kdsl.algebra.numeric import Array
 from kdsl.binding.table import Matrix
+from kdsl.language.model import Model
+from kdsl.language.syntax import Name
 from kdsl.models.predictor import Expanded, Predictor
 from kdsl.solving.certify import Point
 from kdsl.solving.normal_form import Floats
@@ -33,26 +35,29 @@ def predictor_of(posed: Posed, point: Point) -> Predictor:
         name: Expanded(name, u.space, u.shape, coefficients[name][:, used[u.space]], u.squared_norms())
         for name, u in point.unknowns.items()
     }
+    mentioned = _mentioned(posed.derivation.model)
     scalars: dict[str, Array] = {}
     for name, family in point.scalar_problem.families.items():
         value = family.read(point.scalars.z)
         if family.unknown.origin == "square":
             scalars[family.unknown.shown] = np.sqrt(np.maximum(value, 0.0))
-        elif family.unknown.origin == "declared" and not _is_slack(posed, family.unknown.indices):
+        elif family.unknown.origin == "declared" and name in mentioned:
             scalars[name] = value
     parameters, sizes = dict(posed.parameters), posed.bound.sizes
     return Predictor(posed.derivation.model, posed.kernels, support, vectors, scalars, parameters, sizes, repairs)
 
 
-def _is_slack(posed: Posed, indices: tuple[str, ...]) -> bool:
-    """Whether an unknown has a member for each example, which no predict clause can mention at a new point."""
-    labelled = {
-        name
-        for index in posed.derivation.model.indices
-        for name, z in zip(index.names, index.sets, strict=True)
-        if z.labelled
-    }
-    return any(name not in labelled for name in indices)
+def _mentioned(model: Model) -> set[str]:
+    """The names that the predict clauses and the abbreviations they may use speak of."""
+    found: set[str] = set()
+    pending: list[object] = [*(p.body for p in model.predictions), *(a.body for a in model.abbreviations)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Name):
+            found.add(node.id)
+        elif isinstance(node, tuple):
+            pending.extend(node)
+    return found
 
 
 def _as_predicted(space: Space, unknown: HilbertUnknown) -> Floats:
