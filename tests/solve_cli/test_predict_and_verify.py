@@ -1,0 +1,218 @@
+"""`predict` streams tables of any length in their order; `verify` fails on what was changed; `show` tells."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli_runs import kdsl, solved, write_table
+
+import kdsl as package
+from kdsl.cli.verbs import predict as predict_verb
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(40, 2))
+    y = np.where(x[:, 0] + 0.5 * random.normal(size=40) > 0, "ham, smoked", "spam")
+    return write_table(tmp_path / "train.csv", {"u": x[:, 0], "v": x[:, 1], "y": list(y)})
+
+
+@pytest.fixture
+def model(table: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "model.kdsl"
+    solved("svm_1norm", "--data", table, "--kernel", "k = rbf(gamma = 0.5)", "-o", path)
+    return path
+
+
+def new_points(tmp_path: Path, rows: int) -> tuple[Path, np.ndarray]:
+    x = np.random.default_rng(1).normal(size=(rows, 2))
+    table = write_table(tmp_path / "new.csv", {"id": np.arange(rows), "v": x[:, 1], "u": x[:, 0]})
+    return table, x
+
+
+# --------------------------------------------------------------------- predict
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 10_000])
+def test_blocks_are_as_good_as_the_whole(
+    block: int, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns in another order, and one more: they go by name."""
+    monkeypatch.setattr(predict_verb, "ROWS", block)
+    table, x = new_points(tmp_path, 300)
+    outcome = kdsl("predict", model, table, "--decision")
+    assert outcome.code == 0
+    loaded = package.load_model(model)
+    text = io.StringIO(outcome.out)
+    assert next(text) == "label,decision\n"
+    rows = [line.rstrip("\n").rsplit(",", 1) for line in text]
+    assert [row[0].strip('"') for row in rows] == list(loaded.predict(x))
+    assert np.allclose([float(row[1]) for row in rows], loaded.decision(x), rtol=1e-13, atol=1e-13)
+
+
+def test_labels_are_quoted_where_csv_wants_it(model: Path, tmp_path: Path) -> None:
+    table, _ = new_points(tmp_path, 20)
+    assert set(kdsl("predict", model, table).out.splitlines()[1:]) == {'"ham, smoked"', "spam"}
+
+
+def test_into_a_file(model: Path, tmp_path: Path) -> None:
+    table, _ = new_points(tmp_path, 20)
+    outcome = kdsl("predict", model, table, "-o", tmp_path / "out.csv")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "out.csv").read_text() == kdsl("predict", model, table).out
+
+
+def test_a_bad_row_leaves_the_old_file(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predict_verb, "ROWS", 5)
+    table, _ = new_points(tmp_path, 20)
+    table.write_text(table.read_text() + "20,nan,1\n")
+    (tmp_path / "out.csv").write_text("old\n")
+    outcome = kdsl("predict", model, table, "-o", tmp_path / "out.csv")
+    assert outcome.code == 1
+    assert "error[K530]" in outcome.err
+    assert (tmp_path / "out.csv").read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.kdsl", "new.csv", "out.csv", "train.csv"]
+
+
+def test_a_missing_column_is_named(model: Path, tmp_path: Path) -> None:
+    table = write_table(tmp_path / "new.csv", {"u": [1.0, 2.0], "w": [1.0, 2.0]})
+    outcome = kdsl("predict", model, table)
+    assert outcome.code == 1
+    assert "no column `v`" in outcome.err
+
+
+def test_from_standard_input_as_it_comes(model: Path, tmp_path: Path) -> None:
+    table, _ = new_points(tmp_path, 50)
+    with table.open() as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "kdsl", "predict", str(model), "-"], stdin=file, capture_output=True, text=True
+        )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 51
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="VmHWM is Linux's")
+def test_memory_does_not_grow_with_the_table(model: Path, tmp_path: Path) -> None:
+    """Ten times the rows, hardly more memory than once."""
+    program = (
+        "import sys; from kdsl.cli.main import main; code = main(sys.argv[1:]);"
+        "peak = [l for l in open('/proc/self/status') if l.startswith('VmHWM')];"
+        "sys.stderr.write(peak[0]); sys.exit(code)"
+    )
+    peaks = []
+    for rows in (20_000, 200_000):
+        path = tmp_path / f"{rows}.csv"
+        path.write_text("u,v\n" + "0.123456,-1.5\n" * rows)
+        done = subprocess.run(
+            [sys.executable, "-c", program, "predict", str(model), str(path), "-q"], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("\n") == rows + 1
+        peaks.append(int(done.stderr.split()[-2]))
+    assert peaks[1] - peaks[0] < 20_000  # kB
+
+
+def test_a_regression_from_columns(tmp_path: Path) -> None:
+    """lasso has no kernel: it predicts sum_j a_j t_j + b."""
+    random = np.random.default_rng(2)
+    x = random.normal(size=(30, 3))
+    y = x @ [1.0, 0.0, -2.0] + 0.5 + 0.01 * random.normal(size=30)
+    table = write_table(tmp_path / "t.csv", {"p": x[:, 0], "q": x[:, 1], "r": x[:, 2], "y": y})
+    path = tmp_path / "m.kdsl"
+    entry = solved("lasso", "--data", table, "-D", "lambda=0.5", "-o", path, "--tol", "1e-9")
+    predicted = np.array([float(word) for word in kdsl("predict", path, table).out.split()[1:]])
+    loaded = package.load_model(path)
+    a = loaded.fitted.predictor.scalars["a"]
+    assert np.allclose(predicted, x @ a + entry["scalars"]["b"], atol=1e-12)
+    assert a[1] == pytest.approx(0.0, abs=1e-6)
+    assert np.abs(a - [1.0, 0.0, -2.0]).max() < 0.1
+
+
+# ---------------------------------------------------------------------- verify
+
+
+def test_verify_says_what_it_compared(model: Path, table: Path) -> None:
+    outcome = kdsl("verify", model, "--data", table)
+    assert outcome.code == 0
+    assert "verified; it is optimal" in outcome.out
+    assert "residual of margin" in outcome.out
+    entry = kdsl("verify", model, "--data", table, "--json").json
+    assert entry["verified"] is True
+    assert entry["findings"] == []
+    assert all(figure["holds"] for figure in entry["figures"])
+
+
+def change_header(path: Path, change: Any) -> None:
+    """As somebody would who edits the file and repairs its checksums."""
+    from kdsl.models.container import pack
+    from kdsl.models.model_file import read_container
+
+    container = read_container(str(path))
+    header = json.loads(json.dumps({n: v for n, v in container.header.items() if n != "arrays"}))
+    arrays = {name: np.array(array) for name, array in container.arrays.items()}
+    change(header, arrays)
+    path.write_bytes(pack(header, arrays))
+
+
+def test_a_changed_multiplier_fails_and_is_named(model: Path, table: Path) -> None:
+    def change(header: Any, arrays: Any) -> None:
+        values = arrays["multipliers/margin/values"]
+        values[0] += 1e-3 * values.max()
+
+    change_header(model, change)
+    outcome = kdsl("verify", model, "--data", table)
+    assert outcome.code == 3
+    assert "NOT verified" in outcome.out
+    assert "error[K657]: `multiplier margin[" in outcome.err
+
+
+def test_a_changed_figure_fails_and_is_named(model: Path, table: Path) -> None:
+    change_header(model, lambda header, arrays: header["certificate"].update(dual=header["certificate"]["dual"] + 1e-6))
+    entry = kdsl("verify", model, "--data", table, "--json")
+    assert entry.code == 3
+    assert [figure["name"] for figure in entry.json["figures"] if not figure["holds"]] == ["dual"]
+
+
+def test_a_flipped_byte_fails(model: Path, table: Path) -> None:
+    content = bytearray(model.read_bytes())
+    for place in (3, 60, 200, len(content) // 2, len(content) - 5):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x10
+        model.write_bytes(bytes(damaged))
+        outcome = kdsl("verify", model, "--data", table)
+        assert outcome.code == 3, place
+        assert "error[K65" in outcome.err
+
+
+def test_other_data_fail(model: Path, table: Path) -> None:
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join([lines[0], *reversed(lines[1:])]))
+    outcome = kdsl("verify", model, "--data", table)
+    assert outcome.code == 3
+    assert "error[K656]" in outcome.err
+
+
+# ------------------------------------------------------------------------ show
+
+
+def test_show(model: Path) -> None:
+    outcome = kdsl("show", model)
+    assert outcome.code == 0
+    for word in ("svm_1norm (1-norm soft margin)", "exp(-0.5 ||x - z||^2)", "C = 1", "optimal", "SHA-256", "x: u, v"):
+        assert word in outcome.out
+    assert kdsl("show", model, "--spec").out.endswith("predict label(t) = sign(<w, phi(t)> + b)\n")
+    assert kdsl("show", model, "--json").json["model"] == "svm_1norm"
+
+
+def test_show_of_something_else(table: Path) -> None:
+    outcome = kdsl("show", table)
+    assert outcome.code == 1
+    assert "error[K652]" in outcome.err
