@@ -1,6 +1,6 @@
 """Solves the shipped specs by every backend that takes them, and compares the certified values.
 
-    python tests/campaigns/every_backend.py [--sizes 2,20,200] [--tol 1e-6] [--backend NAME ...] [SPEC ...]
+    python tests/campaigns/every_backend.py [--sizes 2,20,200] [--tol 1e-6] [--kernel linear] [--backend NAME ...] [SPEC ...]
 
 Prints a line for each solve that is not optimal though its backend declares the tolerance, or whose value differs from
 the others' by more than 1e-6; then how many solves there were, and how many of each status.
@@ -48,6 +48,7 @@ def main() -> int:
     parser.add_argument("--sizes", default="2,20,200")
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--backend", nargs="*")
+    parser.add_argument("--kernel", default="rbf(gamma = 0.5)")
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("spec", nargs="*")
     arguments = parser.parse_args()
@@ -65,7 +66,7 @@ def main() -> int:
                     found = kdsl.solve(
                         spec,
                         data=table(spec, size, 0),
-                        kernels={"k": "rbf(gamma = 0.5)"},
+                        kernels={"k": arguments.kernel},
                         backend=backend.name if backend else None,
                         tol=arguments.tol,
                         time_limit=arguments.time_limit,

@@ -12,12 +12,16 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 from exact_text import compare
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from kdsl.cli.main import main
 from kdsl.language.diagnostics import KdslError
 from kdsl.solving import general_qp
 from kdsl.solving.backends.explicit import Answer, nothing_found
-from kdsl.solving.backends.interface import Options
+from kdsl.solving.backends.interface import Backend, Options
+from kdsl.solving.backends.registry import shipped
 from kdsl.solving.expand import ExplicitQP
 from kdsl.solving.general_qp import certify, falling_direction, infeasibility, solve_qp
 from kdsl.solving.polish_qp import polish
@@ -64,12 +68,19 @@ def random_program(seed: int, n: int = 30, m: int = 20) -> ExplicitQP:
 @pytest.mark.parametrize("backend", [None, "qpsolvers:clarabel", "qpsolvers:highs", "osqp", "cvxpy"])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_programs_are_certified(backend: str | None, seed: int) -> None:
+    if backend is not None and not shipped_backend(backend).installed():
+        pytest.skip("not installed")
     problem = random_program(seed)
     found = solve_qp(problem, backend)
     assert found.status == "optimal"
     assert found.certificate.worst <= 1e-6
     assert found.certificate.value == pytest.approx(reference_value(problem), abs=1e-6)
     assert sum(found.seconds[part] for part in ("audit", "solve", "certify")) == pytest.approx(found.seconds["total"])
+
+
+def shipped_backend(name: str) -> Backend:
+    """A shipped backend, installed or not."""
+    return next(backend for backend in shipped() if backend.name == name)
 
 
 def reference_value(problem: ExplicitQP) -> float:
@@ -148,6 +159,41 @@ def test_an_unbounded_program_has_a_checked_direction() -> None:
     assert problem.P @ found.witness == pytest.approx(0.0)
     assert found.witness[1] > 0
     assert falling_direction(random_program(0)) is None
+
+
+@settings(max_examples=120, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_small_degenerate_programs_end_in_a_proof(seed: int) -> None:
+    """Whole numbers, singular P, repeated and missing ends: each status is proven, and a feasibility LP agrees."""
+    random = np.random.default_rng(seed)
+    n, m = int(random.integers(1, 6)), int(random.integers(0, 7))
+    root = random.integers(-2, 3, (n, int(random.integers(0, n + 1)))).astype(float)
+    A, l = random.integers(-2, 3, (m, n)).astype(float), random.integers(-4, 2, m).astype(float)
+    u = l + random.integers(0, 4, m)
+    l[random.random(m) < 0.4], u[random.random(m) < 0.4] = -np.inf, np.inf
+    lower, upper = np.where(random.random(n) < 0.4, 0.0, -np.inf), np.where(random.random(n) < 0.3, 2.0, np.inf)
+    q = random.integers(-3, 4, n).astype(float)
+    problem = ExplicitQP(sp.csc_array(root @ root.T), q, sp.csr_array(A), l, u, lower, upper)
+    found = solve_qp(problem)
+    rows, ends = np.vstack([A, -A]), np.r_[u, -l]
+    kept = np.isfinite(ends)
+    feasible = linprog(np.zeros(n), rows[kept], ends[kept], bounds=np.c_[lower, upper], method="highs").status == 0
+    if found.status == "optimal":
+        assert feasible
+        assert certify(problem, Answer(found.x, found.y, found.z, "solved", "", 0)).worst <= 1e-6
+    elif found.status == "infeasible":
+        assert not feasible
+    else:
+        assert found.status == "unbounded"
+        assert feasible
+        d = found.witness
+        assert d is not None
+        far = 1e3 * d
+        assert (rows[kept] @ far <= 1e-6).all()
+        assert ((far >= -1e-6) | np.isneginf(lower)).all()
+        assert ((far <= 1e-6) | np.isposinf(upper)).all()
+        assert np.abs(root.T @ far).max(initial=0.0) <= 1e-5
+        assert q @ d < 0
 
 
 def test_a_claim_without_witness_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
