@@ -250,7 +250,8 @@ def _shifted(primal: Primal) -> Primal:
         assert isinstance(radius.symbol, Sym)
         new = radius._replace(name=f"{radius.name} - ||{centre.name}||^2", origin="shifted", shown=radius.name)
         assert isinstance(new.symbol, Sym) and isinstance(centre.symbol, Vec)
-        value = Poly.of(new.symbol) + Poly.of(Inner(centre.symbol, centre.symbol))
+        square = Inner(centre.at(radius.indices), centre.at(radius.indices))  # type: ignore[arg-type]
+        value = Poly.of(new.symbol) + Poly.of(square)
         symbol = radius.symbol
 
         def shift(body: Poly, symbol: Sym = symbol, value: Poly = value) -> Poly:
@@ -275,12 +276,13 @@ def _shifted(primal: Primal) -> Primal:
 
 
 def _candidates(primal: Primal) -> Iterator[tuple[Unknown, Unknown]]:
-    """Pairs (scalar without a sign, Hilbert variable), both without an index."""
+    """Pairs (scalar without a sign, Hilbert variable) over the same sets."""
     signed = {name for c in primal.conditions if c.kind == "sign" for _, name in c.body.symbols()}
     for radius in primal.unknowns:
         for centre in primal.unknowns:
             plain = radius.space is None and radius.name not in signed and radius.origin == "declared"
-            if plain and centre.space is not None and not radius.indices and not centre.indices:
+            alike = (radius.sets, radius.support) == (centre.sets, centre.support)
+            if plain and centre.space is not None and alike:
                 assert isinstance(radius.symbol, Sym)
                 if derivative(primal.objective, radius.symbol):
                     yield radius, centre

@@ -44,7 +44,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
             "free to move",
         )
     if not state.domains().non_negative(curvature):
-        raise curves_the_wrong_way(unknown)
+        raise curves_the_wrong_way(unknown, curvature)
     where = (unknown.indices, unknown.sets, unknown.support)
     support = place_support(unknown.support, unknown.indices)
     square = (curvature * Poly.of(Inner(symbol, symbol))).scale(HALF)
@@ -82,7 +82,8 @@ def _coupled(unknown: Unknown) -> Exception:
         f"the members of `{unknown.shown}` multiply one another, or another Hilbert variable, in a way that has no "
         "closed form",
         "completing the square needs one squared norm for each index",
-        "write the penalty as a sum of squared norms of separate variables",
+        "write the penalty as a sum of squared norms of separate variables; give a score that is squared in a "
+        "constraint an unknown of its own, r[i], and an equation that defines it",
         unknown.span,
     )
 

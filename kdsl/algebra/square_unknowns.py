@@ -44,7 +44,7 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
             unknown.span,
         )
     if not state.domains().non_negative(curvature):
-        raise curves_the_wrong_way(unknown)
+        raise curves_the_wrong_way(unknown, curvature)
     state, inverse = inverted(state, unfiltered(curvature, rest, unknown), unknown)
     value = -(rest * inverse)
     for bracket in place_support(unknown.support, unknown.indices):
@@ -65,7 +65,15 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
     )
 
 
-def curves_the_wrong_way(unknown: Unknown) -> KdslError:
+def curves_the_wrong_way(unknown: Unknown, curvature: Poly) -> KdslError:
+    if mentions_multiplier(curvature):
+        return fail(
+            "K407",
+            f"`{unknown.shown}` meets another unknown in more than one square",
+            "what is left of its own square after the other is eliminated has no certain sign, and no closed form",
+            "give the expression under the second square an unknown of its own, with an equation that defines it",
+            unknown.span,
+        )
     return fail(
         "K402",
         f"the cost of `{unknown.shown}` is not certain to be convex",
