@@ -1,0 +1,128 @@
+// A plain program for the sanitisers (tests/campaigns/sanitise_core.sh): every strategy, precision and kind of row,
+// two solves at once. Exits with 1 where an answer is not optimal to its tolerance.
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+#include "native_hessian.hpp"
+#include "solver.hpp"
+#include "sum_hessian.hpp"
+
+namespace {
+
+using namespace kdsl;
+
+enum class Shape { bias, no_row, groups, coupled };
+
+struct Case {
+    Shape shape;
+    Kind kind;
+    bool sparse, kinked;
+    Strategy strategy;
+    std::int64_t n;
+    double C;
+};
+
+Classes classes_of(Shape shape, std::int64_t n) {
+    switch (shape) {
+        case Shape::bias: return {{0, n}, false, true, 0, {}};
+        case Shape::no_row: return {{0, n}, true, true, 0, {}};
+        case Shape::groups: return {{0, n / 3, n / 2, n}, true, true, 0, {}};
+        case Shape::coupled: return {{0, n / 3, n / 2, n}, false, false, 2, {1, 0, 1, 1, 0.5, -1}};
+    }
+    return {};
+}
+
+// A regression-like h with a kink at 0, or a box.
+Separable separable_of(const Case& c, std::mt19937& random) {
+    std::normal_distribution<double> normal;
+    Separable h;
+    h.offsets.push_back(0);
+    for (std::int64_t k = 0; k < c.n; ++k) {
+        const double y = normal(random);
+        const auto piece = [&](double left, double right, double curvature, double slope) {
+            h.left.push_back(left);
+            h.right.push_back(right);
+            h.curvature.push_back(curvature);
+            h.slope.push_back(slope);
+            h.value.push_back(0);
+        };
+        if (c.kinked) piece(-c.C, 0, 0, -y - 0.1);
+        piece(0, c.C, c.kinked ? 0.1 : 0.0, (c.kinked ? 0.1 : 0.0) - y);
+        h.offsets.push_back(std::int64_t(h.left.size()));
+    }
+    return h;
+}
+
+bool solves(const Case& c) {
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal;
+    const std::int64_t d = 5;
+    std::vector<double> x(c.n * d);
+    for (double& value : x) value = normal(random);
+    std::vector<std::int64_t> start(c.n + 1);
+    std::vector<std::int32_t> feature(c.n * d);
+    for (std::int64_t i = 0; i <= c.n; ++i) start[i] = i * d;
+    for (std::int64_t e = 0; e < c.n * d; ++e) feature[e] = std::int32_t(e % d);
+    PointSource points;
+    points.count = c.n;
+    points.features = d;
+    if (c.sparse) {
+        points.start = start.data();
+        points.feature = feature.data();
+        points.value = x.data();
+    } else {
+        points.dense = x.data();
+    }
+    Atoms atoms;  // singles, and every tenth a sum of six points
+    atoms.start.push_back(0);
+    for (std::int64_t k = 0; k < c.n; ++k) {
+        const std::int64_t many = k % 10 == 9 && c.kinked ? 6 : 1;
+        for (std::int64_t e = 0; e < many; ++e) {
+            atoms.point.push_back((k + e) % c.n);
+            atoms.coefficient.push_back(1.0 / double(many));
+        }
+        atoms.start.push_back(std::int64_t(atoms.point.size()));
+    }
+    NativeHessian one(KernelSpec{c.kind, 0.5, 1.0, 2}, points, atoms, choose_micro());
+    SumHessian hessian({&one});
+    const Problem problem{separable_of(c, random), classes_of(c.shape, c.n), hessian, 0.0};
+    Options options;
+    options.tolerance = 1e-7;
+    options.threads = 3;
+    options.strategy = c.strategy;
+    options.working_set = 40;
+    Control control(60, std::int64_t(1) << 40, [](std::int64_t, double) { return false; });
+    const Outcome outcome = solve(problem, options, std::vector<double>(c.n, 0.0), control);
+    const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance;
+    std::printf("%s shape %d kernel %d sparse %d kinked %d %s n %ld: %ld steps, gap %.1e\n", good ? "ok  " : "FAIL",
+                int(c.shape), int(c.kind), int(c.sparse), int(c.kinked), outcome.strategy.c_str(), long(c.n),
+                long(outcome.iterations), outcome.relative_gap);
+    return good;
+}
+
+}  // namespace
+
+int main() {
+    std::vector<Case> cases;
+    for (const Shape shape : {Shape::bias, Shape::no_row, Shape::groups, Shape::coupled})
+        for (const bool kinked : {false, true})
+            for (const Strategy strategy : {Strategy::full, Strategy::working_set})
+                for (const std::int64_t n : {37, 700})
+                    cases.push_back({shape, Kind::gaussian, kinked, kinked, strategy, n, n > 100 ? 10.0 : 1.0});
+    for (const Kind kind : {Kind::linear, Kind::polynomial, Kind::laplacian})
+        for (const bool sparse : {false, true})
+            cases.push_back({Shape::bias, kind, sparse, false, Strategy::automatic, 150, 0.1});
+    cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1.0});
+    bool good = true;
+    for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once
+        bool second = false;
+        std::thread other([&] { second = solves(cases[i + 1]); });
+        good = solves(cases[i]) && good;
+        other.join();
+        good = second && good;
+    }
+    good = solves(cases.back()) && good;
+    return good ? 0 : 1;
+}
