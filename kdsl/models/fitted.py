@@ -68,7 +68,7 @@ class Fitted:
     def from_table(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
         """The points of a table and the labels beside them, found by the names of its columns."""
         name = next(iter(self.feature_maps))
-        prefixed = any(column.startswith(f"{name}.") for column in table.order)
+        prefixed = all(f"{name}.{column}" in table.order for column in self.feature_map.columns)
         points = self.feature_map.apply(table, f"{name}." if prefixed else "")
         found = {}
         for formal in self.clause.formals[1:]:

@@ -37,7 +37,8 @@ class Predictor:
     """The expansions and scalars of a solution, with everything that a predict clause may mention.
 
     repairs: what was done to a Gram matrix that was not positive semidefinite; the coefficients have it in them,
-    kappa(t, t) follows it here.
+    kappa(t, t) follows it here. places: where the support points stand among all the points of their space; a model
+    file does not have them.
     """
 
     model: Model
@@ -48,6 +49,7 @@ class Predictor:
     parameters: Mapping[str, float]
     sizes: Mapping[str, int]
     repairs: Mapping[str, Repair] = field(default_factory=dict)
+    places: Mapping[str, Ints] = field(default_factory=dict)
 
     def decision(
         self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None

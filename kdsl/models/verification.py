@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,21 +15,19 @@ from kdsl.algebra.numeric import Array
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
-from kdsl.binding.gram import KernelGram
-from kdsl.binding.kernels import DEFAULT_MEMORY, block_rows
+from kdsl.binding.kernels import DEFAULT_MEMORY
 from kdsl.binding.python_kernel import Function
 from kdsl.binding.records import record_features, record_labels
-from kdsl.binding.table import Floats, Ints
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.model_file import LoadedModel, read_container, restore, slimmed
 from kdsl.models.predictor import Predictor
 from kdsl.solving.certificate import Certificate, relative_gap
 from kdsl.solving.certify import certify
-from kdsl.solving.posed import Posed, pose
+from kdsl.solving.posed import pose
 from kdsl.solving.predicting import predictor_of
+from kdsl.solving.watched import Step, watched
 
 ACCURACY = 1e-9  # relative; what two computations of the same number may differ by
-Step = Callable[[int, int, str], None]  # done, whole, what
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,44 +251,3 @@ HELP = "the file was changed, or it was written by a kdsl that computes otherwis
 
 def words(value: float | None) -> str:
     return "nothing" if value is None else f"{value:.17g}"
-
-
-# -------------------------------------------------------------------- progress
-
-
-@dataclass(frozen=True, eq=False)
-class WatchedGram:
-    """A Gram oracle whose products report how far they are."""
-
-    inner: KernelGram
-    step: Step
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    def diagonal(self) -> Floats:
-        return self.inner.diagonal()
-
-    def rows(self, indices: Ints) -> Floats:
-        return self.inner.rows(indices)
-
-    def matvec(self, vector: Floats) -> Floats:
-        gram = self.inner
-        if gram.kept is not None:
-            return gram.matvec(vector)
-        result = np.empty(gram.size)
-        rows = max(1, gram.size // 100, block_rows(gram.size, gram.memory))
-        for start in range(0, gram.size, rows):
-            part = gram.points[start : start + rows]
-            result[start : start + rows] = gram.kernel.expansion(gram.points, vector, part, gram.memory)
-            self.step(min(start + rows, gram.size), gram.size, "products with the kernel")
-        return result
-
-
-def watched(posed: Posed, step: Step) -> Posed:
-    spaces = {
-        name: replace(space, oracle=WatchedGram(space.oracle, step)) if isinstance(space.oracle, KernelGram) else space
-        for name, space in posed.spaces.items()
-    }
-    return replace(posed, spaces=spaces)

@@ -24,6 +24,7 @@ from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of
+from kdsl.solving.watched import Step, watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +35,16 @@ class Prepared:
     binding: Mapping[str, Any]
     seconds: Mapping[str, float]
 
-    def solve(self, options: Options, backend: str | None = None, progress: Progress | None = None) -> Solution:
-        """The certified solution; `seconds` count from the reading of the data."""
-        solution = solve_posed(self.posed, options, backend, progress=progress)
+    def solve(
+        self,
+        options: Options,
+        backend: str | None = None,
+        progress: Progress | None = None,
+        step: Step | None = None,
+    ) -> Solution:
+        """The certified solution; `seconds` count from the reading of the data, `step` watches the certificate."""
+        posed = self.posed if step is None else watched(self.posed, step)
+        solution = solve_posed(posed, options, backend, progress=progress)
         lowering = self.seconds["lower"] + solution.seconds["lower"]
         total = self.seconds["read"] + self.seconds["lower"] + solution.seconds["total"]
         seconds = {"read": self.seconds["read"], **solution.seconds, "lower": lowering, "total": total}

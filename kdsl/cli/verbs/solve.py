@@ -130,7 +130,7 @@ def _answer(prepared: Prepared, arguments: Namespace, console: Console) -> Solut
     )
     with Watch(console, arguments.quiet) as watch:
         try:
-            return prepared.solve(options, arguments.backend, watch)
+            return prepared.solve(options, arguments.backend, watch, watch.step)
         except NoSolution as none:
             found = none
     return _without_solution(prepared, found, arguments, console)

@@ -1,0 +1,60 @@
+"""Gram oracles that tell how far a long product with the kernel is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kdsl.binding.gram import KernelGram
+from kdsl.binding.kernels import block_rows
+from kdsl.solving.native_kernel import NativeKernel
+from kdsl.solving.normal_form import Floats, Ints
+from kdsl.solving.posed import Posed
+
+Step = Callable[[int, int, str], None]  # done, whole, what
+PARTS = 100  # of a product, at most
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedGram:
+    """The same matrix as `inner`."""
+
+    inner: KernelGram
+    step: Step
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def diagonal(self) -> Floats:
+        return self.inner.diagonal()
+
+    def rows(self, indices: Ints) -> Floats:
+        return self.inner.rows(indices)
+
+    def matvec(self, vector: Floats) -> Floats:
+        """K v, in parts of the rows of K."""
+        gram = self.inner
+        if gram.kept is not None:
+            return gram.matvec(vector)
+        result = np.empty(gram.size)
+        rows = max(1, gram.size // PARTS, block_rows(gram.size, gram.memory))
+        for start in range(0, gram.size, rows):
+            part = gram.points[start : start + rows]
+            result[start : start + rows] = gram.kernel.expansion(gram.points, vector, part, gram.memory)
+            self.step(min(start + rows, gram.size), gram.size, "products with the kernel")
+        return result
+
+    def native(self) -> NativeKernel | None:
+        return self.inner.native()
+
+
+def watched(posed: Posed, step: Step) -> Posed:
+    """The same problem, whose long products report to `step`."""
+    spaces = {
+        name: replace(space, oracle=WatchedGram(space.oracle, step)) if isinstance(space.oracle, KernelGram) else space
+        for name, space in posed.spaces.items()
+    }
+    return replace(posed, spaces=spaces)
