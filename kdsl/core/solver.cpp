@@ -19,6 +19,8 @@ constexpr std::int64_t kFull = 1200;
 constexpr double kDear = 1.0;
 // A gap above this times the size of the gradient can be reached with a gradient in single precision.
 constexpr double kSingle = 1e-5;
+// A start whose gap is below this times the size of the gradient is a warm one, worth an exact gradient.
+constexpr double kWarm = 1e-2;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
 constexpr int kPatience = 3;
 // A change of the objective that rounding does not hide, relative to it.
@@ -60,9 +62,10 @@ private:
             full ? full_stage(problem_, options_, micro, pool_, control_, exchange_.get())
                  : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
         out_.strategy = full ? "full" : "working_set";
-        refresh(kInfinity);
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
+        begin(precision == Precision::both_double);
+        if (precision == Precision::single && (satisfied() || out_.kkt_gap < kWarm * size_)) refresh(kInfinity);
         double eps = first_eps();
         int fruitless = 0;
         while (!satisfied()) {
@@ -90,14 +93,27 @@ private:
         }
     }
 
+    // The gradient at the start, in single precision where the first stage keeps no more.
+    void begin(bool exact) {
+        const auto [rows, coefficient] = support();
+        if (!rows.empty()) problem_.hessian.accumulate(rows, coefficient, all_, exact, f_.data(), pool_);
+        out_.entries += double(rows.size()) * double(all_.size());
+        take(measure(problem_, t_, f_, exchange_.get()));
+    }
+
+    // The coordinates that are not 0, and their values.
+    std::pair<Indices, std::vector<double>> support() const {
+        std::pair<Indices, std::vector<double>> out;
+        for (std::int64_t k = 0; k < problem_.size(); ++k)
+            if (t_[k] != 0) out.first.push_back(k), out.second.push_back(t_[k]);
+        return out;
+    }
+
     // f afresh in double precision, where it matters: `f_` is what the last stage kept roughly in step. Coordinates
     // that violate nothing by a margin well above its drift are left as they are. The drift is what is seen where f is
     // computed afresh; if that asks for a wider margin, the coordinates in between follow.
     void refresh(double eps) {
-        Indices rows;
-        std::vector<double> coefficient;
-        for (std::int64_t k = 0; k < problem_.size(); ++k)
-            if (t_[k] != 0) rows.push_back(k), coefficient.push_back(t_[k]);
+        const auto [rows, coefficient] = support();
         std::vector<char> fresh(problem_.size(), 0);
         const Measure rough = measure(problem_, t_, f_, exchange_.get());
         for (double margin = std::max(10 * eps, kDrift * drift_);; margin = kDrift * drift_) {
@@ -123,7 +139,8 @@ private:
             for (std::int64_t k = problem_.classes.begin[c]; k < problem_.classes.begin[c + 1]; ++k) {
                 const Separable::Sides sides = problem_.h.sides(k, t_[k]);
                 const double rest = rough.multiplier[c] - f_[k];
-                if (!fresh[k] && (sides.above - rest < margin || rest - sides.below < margin)) near.push_back(k);
+                const bool matters = margin == kInfinity || sides.above - rest < margin || rest - sides.below < margin;
+                if (!fresh[k] && matters) near.push_back(k);
             }
         return near;
     }
