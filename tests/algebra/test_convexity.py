@@ -170,3 +170,20 @@ def test_rows_and_multipliers_on_different_indices() -> None:
     row = next(r for r in dual.rows if r.origin == "xi")
     assert row.equality and row.body.mentions("half", ("mult",))
     assert dual.variable("margin").upper is None
+
+
+def test_a_multiplier_keeps_its_sign_where_its_price_has_none() -> None:
+    """margin = D with D of any sign: the row stays beside margin >= 0, for D < 0 makes the problem unbounded."""
+    text = spec("minimize 1/2 ||w||^2 + D * sum[i] xi[i]", MARGIN, var=SVM.replace(" >= 0", ""), param="D : real = 1")
+    dual = derived(text).dual
+    margin = dual.variable("margin")
+    assert margin.lower is not None and not margin.lower and margin.upper is None
+    assert {row.origin for row in dual.rows} == {"xi", "b"}
+    certain = derived(text.replace("D : real", "D : in (0, inf)")).dual
+    assert certain.variable("margin").lower == certain.variable("margin").upper
+
+
+def test_a_norm_is_folded_only_where_its_bound_has_a_sign() -> None:
+    text = spec("minimize C * sum[i] xi[i]", MARGIN, "ball: ||w||^2 <= B", param="C : in (0, inf) = 1, B : real = 1")
+    assert not derived(text).folding.norms  # for B < 0 nothing is feasible, and sqrt(B) is no number
+    assert derived(text.replace("B : real", "B : in (0, inf)")).folding.norms

@@ -161,6 +161,8 @@ def test_conjugate_is_the_supremum(f: Plq) -> None:
     conjugate = plq.conjugate(f)
     for u in GRID[::2]:
         assert value(conjugate, u) == supremum(f, u)
+    cuts = [c.as_number() for c in (conjugate.lower, *conjugate.breaks, conjugate.upper) if c is not None]
+    assert len(conjugate.pieces) == 1 or cuts == sorted(set(cuts))  # no piece of length zero
 
 
 @FAST
