@@ -14,6 +14,7 @@ renamed: there is the old file or the new one, never a part.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -85,6 +86,18 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             raise OSError(error.errno, error.strerror, path) from None
         raise
     sync_folder(os.path.dirname(target))
+
+
+def check_place(path: str) -> None:
+    """An OSError where a file could not be written, before the work of which it is to hold the result."""
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if not os.access(target if os.path.exists(target) else folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
 def sync_folder(folder: str) -> None:

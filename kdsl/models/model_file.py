@@ -106,7 +106,6 @@ def contents(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         "features": {name: record_features(m) for name, m in bound.feature_maps.items()},
         "labels": {name: record_labels(m) for name, m in bound.label_maps.items()},
         "label_sets": {name: record_labels(m) for name, m in bound.label_sets.items()},
-        "columns": dict(solution.fitted.columns),
         "status": solution.status,
         "message": solution.message,
         "backend": solution.backend,
@@ -245,7 +244,7 @@ def restored(container: Container, path: str, functions: Mapping[str, Function] 
         {name: restore_features(record) for name, record in header["features"].items()},
         {name: m for name, m in label_maps.items() if isinstance(m, LabelMap)},
         {name: m for name, m in label_sets.items() if isinstance(m, LabelSet)},
-        dict(header["columns"]),
+        dict(header["binding"].get("bindings", {})),
     )
     return LoadedModel(
         path,

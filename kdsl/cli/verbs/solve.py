@@ -68,6 +68,10 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
         return 1
     if not _kernels_parse(arguments.kernel or [], console):
         return 1
+    if arguments.output is not None:
+        from kdsl.models.container import check_place
+
+        check_place(arguments.output)
     try:
         prepared = _prepare(checked.model, arguments)
         solution = _answer(prepared, arguments, console)
