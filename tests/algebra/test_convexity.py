@@ -95,6 +95,10 @@ REFUSED = {
         spec(f"{HINGE} - c", MARGIN, var=TWO.replace("c : real", "c : real >= 0")),
         {"K404"},
     ),
+    "squares for some members only": (
+        spec("minimize 1/2 ||w||^2 + C * sum[i where y[i] = 1] xi[i]^2 + C * sum[i] xi[i]", MARGIN),
+        {"K407"},
+    ),
     "members coupled by their sum": (
         spec(f"{HINGE} + sum[i] xi[i]^2 - 1/2 * (sum[i] xi[i])^2", MARGIN),
         {"K402", "K407"},

@@ -91,3 +91,30 @@ def test_a_sphere_for_each_group() -> None:
         form = reader.read("sum[i where group[i] = g] sum[j where group[j] = g] inside[i] * inside[j] * k(x[i], x[j])")
         total += 2 * world.of(form, {"g": g}) / (weight or 1)
     assert world.of(rest) == -total
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("**/*.kspec")), ids=lambda path: path.stem)
+def test_a_dual_speaks_of_its_own_variables_only(path: Path) -> None:
+    derivation = derive(parse_spec(path.read_text(encoding="utf-8"), path.stem))
+    for dual in (derivation.exact, derivation.dual):
+        parts = [dual.objective, *(r.body for r in dual.rows)]
+        parts += [p for c in dual.cones for p in (c.body, c.radius)] + [d.value for d in dual.definitions]
+        parts += [p for r in dual.roots for p in (r.coefficient, r.radicand)]
+        mentioned = {name for p in parts for role, name in p.symbols() if role in ("mult", "abs")}
+        mentioned |= {c.label for c in dual.conjugates} | {e.label for e in dual.entropies}
+        assert mentioned <= {v.label for v in dual.variables} | {d.symbol.name for d in dual.definitions}
+
+
+def test_a_box_and_a_bound_on_the_size_are_both_kept() -> None:
+    dual = derived("evidence/tube_with_two_slacks").dual
+    beta = dual.variable("above~below")
+    assert beta.upper is not None and beta.upper.mentions("C", ("param",))
+    (row,) = (r for r in dual.rows if r.origin == "zeta")
+    assert row.body.mentions("above~below", ("abs",)) and row.body.mentions("D", ("param",))
+
+
+def test_one_slack_for_both_sides_is_a_box() -> None:
+    dual = derived("evidence/tube_with_one_slack").dual
+    beta = next(v for v in dual.variables if "~" in v.label)
+    assert beta.upper is not None and beta.lower == -beta.upper
+    assert [row.origin for row in dual.rows] == ["b"]
