@@ -21,6 +21,7 @@ constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a w
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
+constexpr std::int64_t kLargest = 3072;
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
 class WorkingSetStage final : public Stage {
@@ -40,9 +41,10 @@ public:
           chosen_(n_, 0),
           age_(n_, 0),
           class_of_(n_) {
-        const std::int64_t most = std::int64_t(std::sqrt(options.memory / 16));
+        const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
         q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
-        q_ = std::max<std::int64_t>(2, std::min({q_, n_, std::max<std::int64_t>(most, 64)}));
+        q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
+        largest_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kLargest, n_, most}));
         for (std::int64_t c = 0; c < problem.classes.size(); ++c)
             std::fill(class_of_.begin() + problem.classes.begin[c], class_of_.begin() + problem.classes.begin[c + 1],
                       c);
@@ -73,6 +75,7 @@ public:
                 since_shrunk = 0;
                 shrink(t, f, reference, precision, out);
             }
+            grow();
             const Indices set = choose(f);
             const double inner = std::max(0.5 * eps, kInner * gap);
             DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, out)
@@ -125,6 +128,13 @@ private:
             }
         }
         return std::max(gap, 2 * v);
+    }
+
+    // A working set that holds all free coordinates needs far fewer rounds.
+    void grow() {
+        std::int64_t free = 0;
+        for (const std::int64_t k : active_) free += above_[k] == below_[k];
+        q_ = std::max(q_, std::min(largest_, free + free / 4));
     }
 
     Indices choose(const std::vector<double>& f) {
@@ -284,7 +294,7 @@ private:
     Pool& pool_;
     Control& control_;
     Exchange* exchange_;
-    std::int64_t n_, q_;
+    std::int64_t n_, q_, largest_;
     std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
     std::vector<std::int64_t> riser_, faller_;
     std::vector<char> chosen_;
