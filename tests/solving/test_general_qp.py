@@ -23,7 +23,7 @@ from kdsl.solving.backends.explicit import Answer, nothing_found
 from kdsl.solving.backends.interface import Backend, Options
 from kdsl.solving.backends.registry import shipped
 from kdsl.solving.expand import ExplicitQP
-from kdsl.solving.general_qp import certify, falling_direction, infeasibility, solve_qp
+from kdsl.solving.general_qp import certify, falling_direction, infeasibility, minimise_convex, solve_qp
 from kdsl.solving.polish_qp import polish
 from kdsl.solving.psd_sparse import audit_sparse
 from kdsl.solving.qp_files import assemble, read_qp
@@ -138,6 +138,15 @@ def test_polishing_sharpens_a_blurred_answer(seed: int) -> None:
     sharp = polish(problem, blurred)
     assert sharp is not None
     assert certify(problem, sharp).worst <= 1e-10 < 1e-7 < certify(problem, blurred).worst
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_convex_program_is_minimised_to_rounding(seed: int) -> None:
+    problem = random_program(seed, n=60, m=40)
+    answer, certificate = minimise_convex(problem)
+    assert certificate.worst <= 1e-10
+    assert certificate.value == pytest.approx(solve_qp(problem).certificate.value, abs=1e-6)
+    assert certify(problem, answer) == certificate
 
 
 def test_infeasible_rows_have_a_checked_witness() -> None:
