@@ -326,7 +326,7 @@ class _Residuals:
         number = self._order.setdefault(call.key, len(self._order))
         term = self._terms[number]
         price = self._multipliers[term.label]
-        places = call.places[-len(term.indices) :] if term.indices else ()
+        places = _places(term.indices, call.opened)
         if isinstance(term.function, Multinomial):
             residual: Any = [cvxpy.Variable() for _ in call.argument]
             for k, argument in enumerate(call.argument):
@@ -338,6 +338,17 @@ class _Residuals:
 
     def total(self) -> Any:
         return sum(self._prices)
+
+
+def _places(indices: tuple[str, ...], opened: tuple[tuple[str, int], ...]) -> Places:
+    """Where a loss term stands: i and i' are two sums over i, one inside the other by way of a `let`."""
+    left = list(opened)
+    found: list[int] = []
+    for index in reversed(indices):
+        last = max(n for n, (letter, _) in enumerate(left) if letter == index.rstrip("'"))
+        found.insert(0, left[last][1])
+        del left[last:]
+    return tuple(found)
 
 
 class _CvxpyUnknowns:

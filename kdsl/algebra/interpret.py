@@ -108,10 +108,10 @@ class _Vector(NamedTuple):
 
 
 class LossCall(NamedTuple):
-    """A loss met during evaluation: which call, at which places, its argument and its definition."""
+    """A loss met during evaluation: which call, the sums it stands in (letter, place), argument and definition."""
 
     key: tuple[int, ...]
-    places: Places
+    opened: tuple[tuple[str, int], ...]
     argument: Any
     definition: Callable[[Any], Any]
 
@@ -141,6 +141,7 @@ class Interpreter:
         self._letters = {n: z for index in model.indices for n, z in zip(index.names, index.sets, strict=True)}
         self._couplings = {index.names: index.where for index in model.indices if index.where}
         self._calls: tuple[int, ...] = ()
+        self._open: tuple[tuple[str, int], ...] = ()
 
     # ------------------------------------------------------------ whole parts
 
@@ -208,7 +209,9 @@ class Interpreter:
                 for places in product(*(range(self._count(self._letters[letter])) for letter in letters)):
                     inner = {**scope, **dict(zip(letters, places, strict=True))}
                     if all(self._holds(c, inner) for c in where):
+                        outer, self._open = self._open, (*self._open, *zip(letters, places, strict=True))
                         total = self._added(total, self.value(node.body, inner))
+                        self._open = outer
                 return total
             case s.Call():
                 return self._call(node, scope)
@@ -276,9 +279,8 @@ class Interpreter:
 
     def _loss(self, node: s.Call, scope: Scope) -> Any:
         name = node.function.id
-        places = tuple(value for value in scope.values() if isinstance(value, int))
         if name == "multinomial" and name not in self._losses:
-            return self._multinomial(node, scope, places)
+            return self._multinomial(node, scope)
         argument = self.value(node.arguments[0], scope)
         parameters = [self.value(parameter, scope) for parameter in node.parameters]
 
@@ -287,7 +289,7 @@ class Interpreter:
 
         if self._on_loss is None:
             return definition(argument)
-        return self._on_loss(LossCall((*self._calls, id(node)), places, argument, definition))
+        return self._on_loss(LossCall((*self._calls, id(node)), self._open, argument, definition))
 
     def _defined(self, name: str, argument: Any, parameters: list[Any]) -> Any:
         if name in self._losses:
@@ -313,7 +315,7 @@ class Interpreter:
         scope = {builtin.formals[0]: argument, **dict(zip(names, parameters + defaults, strict=True))}
         return self.value(parse_expression(builtin.definition), scope)
 
-    def _multinomial(self, node: s.Call, scope: Scope, places: Places) -> Any:
+    def _multinomial(self, node: s.Call, scope: Scope) -> Any:
         letter, target = node.parameters
         assert isinstance(letter, s.Name)
         chosen = self.value(target, scope)
@@ -325,7 +327,7 @@ class Interpreter:
 
         if self._on_loss is None:
             return definition(scores)
-        return self._on_loss(LossCall((*self._calls, id(node)), places, scores, definition))
+        return self._on_loss(LossCall((*self._calls, id(node)), self._open, scores, definition))
 
     # ---------------------------------------------------------------- vectors
 
