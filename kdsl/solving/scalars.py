@@ -3,7 +3,7 @@
 One scalar beside slacks: every slack is the largest of its lower lines, so the primal is a convex piecewise
 quadratic F of the scalar; bisection over its sorted break points finds where F' changes sign, and the whole
 interval where F' = 0 when the minimiser is not unique. More scalars: a linear program (HiGHS) or a sparse
-quadratic one (Clarabel).
+quadratic one, polished (scalar_program.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
+from kdsl.solving.scalar_program import least_scalars
 from kdsl.solving.smooth_losses import newton
 
 _FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
@@ -106,13 +107,17 @@ class _Lines:
             return None
         others = sp.csr_array(sp.csc_array(matrix)[:, few])
         slopes = sp.csr_array(sp.diags_array(-1.0 / weight) @ others[rows_with])
+        height = -problem.offset[rows_with] / weight
+        free, bottom = _bottoms(problem, slacks, owner[exact])
+        owner = np.concatenate([owner, free])
+        slopes = sp.csr_array(sp.vstack([slopes, sp.csr_array((len(free), len(few)))]))
+        height = np.concatenate([height, bottom])
         without = np.setdiff1d(np.arange(matrix.shape[0]), rows_with)
         hard = (-np.inf, np.inf)
         if len(few) == 1:
             hard = _interval(others[without].toarray()[:, 0], problem.offset[without], problem.equality[without])
         order = np.argsort(owner, kind="stable")
-        height = (-problem.offset[rows_with] / weight)[order]
-        return _Lines(problem, slacks, few, owner[order], sp.csr_array(slopes[order]), height, hard)
+        return _Lines(problem, slacks, few, owner[order], sp.csr_array(slopes[order]), height[order], hard)
 
     def minimise(self) -> Scalars:
         if not len(self.few):
@@ -244,20 +249,23 @@ def _each_is_settled(
     count = np.bincount(owner, minlength=len(slacks))
     fixed = np.zeros(len(slacks), dtype=bool)
     fixed[owner[exact]] = True
-    if np.any(fixed & (count > 1)) or np.any(count == 0):
+    curved = problem.quadratic.diagonal()[slacks] > 0
+    if np.any(fixed & (count > 1)) or np.any((count == 0) & ~curved):
         return False
     losses = np.zeros(problem.size, dtype=bool)
     for loss in problem.losses:
         losses[loss.columns] = True
-    priced = (problem.linear[slacks] >= 0) & ~losses[slacks]
-    # a quadratic cost rises only above 0: such a slack needs the line 0 among its own, or no slope of its own
-    curved = problem.quadratic.diagonal()[slacks] > 0
-    has_zero = np.zeros(len(slacks), dtype=bool)
-    bottom = sp.csc_array(problem.matrix)[:, slacks]
-    single = np.flatnonzero((np.diff(problem.matrix.indptr) == 1) & (problem.offset == 0) & ~problem.equality)
-    rows = sp.csr_array(bottom)[single]
-    has_zero[rows.indices] = True
-    return bool(np.all(fixed | (priced & (~curved | has_zero))))
+    priced = ((problem.linear[slacks] >= 0) | curved) & ~losses[slacks]
+    return bool(np.all(fixed | priced))
+
+
+def _bottoms(
+    problem: ScalarProblem, slacks: NDArray[np.int64], fixed: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Floats]:
+    """A level line for every slack of quadratic cost that no equation fixes: where its own cost is least."""
+    curvature = problem.quadratic.diagonal()[slacks]
+    free = np.setdiff1d(np.flatnonzero(curvature > 0), fixed)
+    return free, -problem.linear[slacks[free]] / curvature[free]
 
 
 def _interval(slope: Floats, offset: Floats, equality: NDArray[np.bool_]) -> tuple[float, float]:
@@ -286,101 +294,3 @@ def _zero_inside(left: float, right: float, slope: float, bend: float, size: flo
         return None
     zero = _middle(left, right) - slope / bend
     return zero if left <= zero <= right else None
-
-
-# ------------------------------------------------------------- several scalars
-
-
-def least_scalars(problem: ScalarProblem) -> Floats:
-    """The minimiser by a general solver: HiGHS for a linear program, Clarabel for a quadratic one."""
-    if not problem.losses and problem.quadratic.nnz == 0:
-        vertex = _linear_program(problem)
-        if vertex is not None:
-            return vertex
-    return _quadratic_program(problem)
-
-
-def _linear_program(problem: ScalarProblem) -> Floats | None:
-    from scipy.optimize import linprog
-
-    equal = problem.equality
-    answer = linprog(
-        problem.linear,
-        A_ub=problem.matrix[np.flatnonzero(~equal)],
-        b_ub=-problem.offset[~equal],
-        A_eq=problem.matrix[np.flatnonzero(equal)] if equal.any() else None,
-        b_eq=-problem.offset[equal] if equal.any() else None,
-        bounds=(None, None),
-        method="highs",
-    )
-    return None if answer.x is None else np.asarray(answer.x, dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Segments:
-    """z[columns] = anchor + sum sign * s, 0 <= s <= length, s costing slope s + 1/2 curvature s^2."""
-
-    columns: NDArray[np.int64]
-    sign: float
-    length: Floats
-    slope: Floats
-    curvature: Floats
-
-
-def _quadratic_program(problem: ScalarProblem) -> Floats:
-    import clarabel
-
-    n = problem.size
-    linear, quadratic = problem.linear.copy(), [problem.quadratic]
-    segments: list[_Segments] = []
-    ties: list[tuple[NDArray[np.int64], Floats]] = []
-    for loss in problem.losses:
-        if len(loss.pieces) == 1:
-            _, _, q, c, _ = loss.pieces[0]
-            linear[loss.columns] += c
-            diagonal = np.zeros(n)
-            diagonal[loss.columns] = q
-            quadratic[0] = sp.csc_array(quadratic[0] + sp.diags_array(diagonal))
-            continue
-        anchor = loss.pieces[0][1]
-        ties.append((loss.columns, anchor))
-        for number, (left, right, q, c, _) in enumerate(loss.pieces):
-            sign, begin = (-1.0, right) if number == 0 else (1.0, left)
-            segments.append(_Segments(loss.columns, sign, right - left, sign * (q * begin + c), q))
-    extra = sum(len(segment.length) for segment in segments)
-    starts = n + np.cumsum([0, *(len(segment.length) for segment in segments)])
-    tie_rows, tie_right = _ties(ties, segments, starts, n + extra)
-    equal = problem.equality
-    own = sp.csr_array(sp.hstack([problem.matrix, sp.csr_array((problem.matrix.shape[0], extra))]))
-    identity = sp.csr_array(sp.eye_array(n + extra, format="csr")[n:])
-    length = np.concatenate([segment.length for segment in segments]) if segments else np.zeros(0)
-    finite = np.isfinite(length)
-    equalities = sp.csr_array(sp.vstack([own[np.flatnonzero(equal)], tie_rows]))
-    inequalities = sp.vstack([own[np.flatnonzero(~equal)], -identity, identity[np.flatnonzero(finite)]])
-    hessian = sp.block_diag([quadratic[0], *(sp.diags_array(segment.curvature) for segment in segments)], format="csc")
-    costs = np.concatenate([linear, *(segment.slope for segment in segments)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    cones = [clarabel.ZeroConeT(equalities.shape[0]), clarabel.NonnegativeConeT(inequalities.shape[0])]
-    constraint = sp.csc_matrix(sp.vstack([equalities, inequalities]))
-    heights = (-problem.offset[equal], tie_right, -problem.offset[~equal], np.zeros(extra), length[finite])
-    upper, right = sp.csc_matrix(sp.triu(hessian)), np.concatenate(heights)
-    solver = clarabel.DefaultSolver(upper, costs, constraint, right, cones, settings)
-    return np.asarray(solver.solve().x, dtype=np.float64)[:n]
-
-
-def _ties(
-    ties: list[tuple[NDArray[np.int64], Floats]], segments: list[_Segments], starts: Floats, total: int
-) -> tuple[sp.csr_array, Floats]:
-    """z[column] - sum sign * s = anchor for every member of every loss with segments."""
-    rows: list[sp.csr_array] = [sp.csr_array((0, total))]
-    for columns, _ in ties:
-        count = len(columns)
-        row = sp.csr_array((np.ones(count), (np.arange(count), columns)), (count, total))
-        for segment, start in zip(segments, starts, strict=False):
-            if segment.columns is columns:
-                at = np.arange(int(start), int(start) + count)
-                row = row - segment.sign * sp.csr_array((np.ones(count), (np.arange(count), at)), (count, total))
-        rows.append(sp.csr_array(row))
-    return sp.csr_array(sp.vstack(rows)), np.concatenate([np.zeros(0), *(anchor for _, anchor in ties)])
