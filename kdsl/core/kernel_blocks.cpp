@@ -14,6 +14,8 @@ namespace {
 // Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
 // and that the rows stay in the cache beside the panel.
 constexpr std::int64_t kChunk = 256;
+// Features from which an entry costs more than copying it from the other side of the diagonal.
+constexpr std::int64_t kWorthMirroring = 24;
 
 // The rows of a block, gathered: contiguous where they are dense, by reference where sparse. Empty rows are dropped.
 template <class T>
@@ -73,6 +75,7 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
     const Gathered<T> rows(*points.rows, row_index);
     const std::int64_t features = points.cols->features(), width = kPanel<T>;
     const std::int64_t cols = std::int64_t(col_index.size());
+    const bool mirrored = &row_index == &col_index && features >= kWorthMirroring;
     std::vector<Scratch<T>> scratch;
     for (int w = 0; w < pool.size(); ++w) scratch.emplace_back(features);
     pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
@@ -84,8 +87,12 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
                            *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
         for (std::size_t i = 0; i < row_index.size(); ++i)
             if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, T(0));
-        for (std::int64_t r = 0; r < rows.count(); r += kChunk) {
-            const std::int64_t some = std::min(kChunk, rows.count() - r);
+        // Of a symmetric block only the rows above and beside the panel's diagonal are computed.
+        const auto end = mirrored ? std::lower_bound(rows.position.begin(), rows.position.end(), first + count)
+                                  : rows.position.end();
+        const std::int64_t last = end - rows.position.begin();
+        for (std::int64_t r = 0; r < last; r += kChunk) {
+            const std::int64_t some = std::min(kChunk, last - r);
             if (points.rows->sparse()) {
                 for (std::int64_t i = r; i < r + some; ++i) {
                     const std::int64_t at = rows.index[i];
@@ -113,6 +120,13 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         }
         if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
     });
+    if (mirrored)
+        pool.run((cols + width - 1) / width, [&](std::int64_t task, int) {
+            const std::int64_t first = task * width, count = std::min(width, cols - first);
+            for (std::int64_t j = 0; j < first; j += width)  // tile by tile, so that both sides stay in the cache
+                for (std::int64_t i = first; i < first + count; ++i)
+                    for (std::int64_t q = j; q < j + width; ++q) out[i * stride + q] = out[q * stride + i];
+        });
 }
 
 template <class T>

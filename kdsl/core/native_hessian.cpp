@@ -2,6 +2,7 @@
 #include "native_hessian.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "aligned.hpp"
@@ -14,11 +15,19 @@ namespace {
 constexpr std::int64_t kHeavy = 4;
 constexpr std::int64_t kKept = std::int64_t(1) << 26;
 
+// Whether single precision holds the sums and the values, with room for their products.
+bool fits_single(const KernelSpec& kernel, const PointSource& points) {
+    const double sum = largest_sum(kernel, points);
+    const double value = kernel.kind == Kind::polynomial ? std::pow(sum, kernel.degree) : sum;
+    return sum < 1e12 && value < 1e12 && (kernel.kind == Kind::gaussian || kernel.kind == Kind::laplacian || value > 1e-12);
+}
+
 }  // namespace
 
 NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro)
     : points_(points.count),
       features_(points.features),
+      fits_single_(fits_single(kernel, points)),
       blocks_(kernel, points, points, micro),
       atoms_(std::move(atoms)),
       single_(true),

@@ -23,10 +23,11 @@ struct Atoms {
 
 class NativeHessian final : public Hessian {
 public:
+    // Throws std::invalid_argument for a point that is not finite.
     NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro);
 
     std::int64_t size() const override { return atoms_.size(); }
-    bool has_single() const override { return true; }
+    bool has_single() const override { return fits_single_; }
     double entry_cost() const override { return 0.15 + 0.01 * double(features_); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
@@ -46,6 +47,7 @@ private:
     void compute_products(Pool& pool);
 
     std::int64_t points_, features_;
+    bool fits_single_;                        // no value of the kernel leaves the range of single precision
     KernelBlocks blocks_;
     Atoms atoms_;
     bool single_;                             // no atom has more than one point

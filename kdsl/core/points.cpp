@@ -1,7 +1,10 @@
 // Scaling and packing of points; see points.hpp.
 #include "points.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace kdsl {
 
@@ -21,6 +24,25 @@ double scale_of(const KernelSpec& kernel) {
 }
 
 }  // namespace
+
+double largest_sum(const KernelSpec& kernel, const PointSource& source) {
+    const double scale = scale_of(kernel);
+    const double* values = source.sparse() ? source.value : source.dense;
+    double largest = 0;
+    for (std::int64_t i = 0; i < source.count; ++i) {
+        const std::int64_t first = source.sparse() ? source.start[i] : i * source.features;
+        const std::int64_t last = source.sparse() ? source.start[i + 1] : (i + 1) * source.features;
+        double size = 0;
+        for (std::int64_t e = first; e < last; ++e) {
+            const double x = scale * values[e];
+            size += kernel.kind == Kind::laplacian ? std::abs(x) : x * x;
+        }
+        if (!std::isfinite(size))
+            throw std::invalid_argument("point " + std::to_string(i + 1) + " has a feature that is not a finite number");
+        largest = std::max(largest, size);
+    }
+    return largest + std::abs(kernel.offset);
+}
 
 template <class T>
 Points<T>::Points(const KernelSpec& kernel, const PointSource& source)

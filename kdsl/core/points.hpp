@@ -32,6 +32,10 @@ struct PointSource {
     bool sparse() const { return dense == nullptr; }
 };
 
+// The largest value that the kernel's sum may take on these points, and so bounds the kernel's values.
+// Throws std::invalid_argument, naming the point, where a feature is not a finite number.
+double largest_sum(const KernelSpec& kernel, const PointSource& source);
+
 template <class T>
 class Points {
 public:

@@ -228,6 +228,8 @@ def test_sparse_points_give_the_answer_of_dense_ones(strategy):
             for points in (X, sp.csr_array(X))
         )
         assert np.isclose(dense.facts["value"], sparse.facts["value"], rtol=1e-9)
+        stored = svc(MatrixGram(kernel_matrix(NativeKernel(kind, X, 0.3), X, X)), y, 1.0)
+        assert np.isclose(dense.facts["value"], engine.solve(stored, tol=1e-10).facts["value"], rtol=1e-9)
 
 
 def test_a_stored_gram_matrix_is_solved_by_working_sets_too():
@@ -375,6 +377,32 @@ def test_a_kernel_that_is_not_a_number_is_named():
     _, y = two_clouds(20)
     with pytest.raises(ValueError, match="kernel of w is nan between points 4 and 8"):
         engine.solve(svc(MatrixGram(K), y, 1.0))
+
+
+def test_a_point_that_is_not_a_number_is_named():
+    X, y = two_clouds(20)
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match="point 5 has a feature that is not a finite number"):
+        engine.solve(svc(PointsGram(NativeKernel("linear", X)), y, 1.0))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_features_that_single_precision_cannot_hold(size):
+    """Above 500 points single precision is used first, where it can be."""
+    X, y = two_clouds(600)
+    C = 1.0 / size**2
+    got = engine.solve(svc(PointsGram(NativeKernel("linear", X * size)), y, C), kkt_tol=1e-6)
+    expected = engine.solve(svc(PointsGram(NativeKernel("linear", X)), y, 1.0), kkt_tol=1e-6)
+    assert got.status == "solved"
+    np.testing.assert_allclose(got.theta.sum() * size**2, expected.theta.sum(), rtol=1e-4)
+
+
+def test_little_memory_means_small_working_sets():
+    X, y = two_clouds(1500)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 1.0)
+    assert engine.solve(problem, strategy="automatic", memory=1e9).facts["strategy"] == "working_set"
+    got = engine.solve(problem, kkt_tol=1e-5, memory=1e5)
+    assert got.status == "solved" and kkt_gap(problem, got.theta) <= 1e-5
 
 
 def test_a_block_is_asked_for_once_and_never_by_entries():
