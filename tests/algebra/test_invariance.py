@@ -313,7 +313,10 @@ def test_without_b_its_row_is_gone_and_nothing_else() -> None:
 
 
 def test_no_code_knows_a_model_by_name() -> None:
-    """No stem of a spec is a string of the source, apart from the losses, which are part of the language."""
+    """No stem of a spec is a string of the source, apart from the losses, which are part of the language.
+
+    The estimators name the spec that they start from when none is given: a default, nothing that is looked at.
+    """
     names = {path.stem for path in SPECS if not path.stem.startswith("loss_")} - {"lasso", "ridge", "one_class"}
     found = {
         (path.name, name)
