@@ -32,6 +32,12 @@ class Domains:
     def __init__(self, ranges: Mapping[tuple[str, str], Range]) -> None:
         self._ranges = dict(ranges)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domains) and self._ranges == other._ranges
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._ranges.items()))
+
     def extended(self, more: Mapping[tuple[str, str], Range]) -> Domains:
         return Domains({**self._ranges, **more})
 

@@ -41,14 +41,19 @@ class Prepared:
         backend: str | None = None,
         progress: Progress | None = None,
         step: Step | None = None,
+        start: Floats | None = None,
     ) -> Solution:
-        """The certified solution; `seconds` count from the reading of the data, `step` watches the certificate."""
+        """The certified solution; `seconds` count from the reading of the data, `step` watches the certificate.
+
+        `start` is a dual point to begin from, such as the solution for another value of a parameter.
+        """
         posed = self.posed if step is None else watched(self.posed, step)
-        solution = solve_posed(posed, options, backend, progress=progress)
+        solution = solve_posed(posed, options, backend, start, progress)
         lowering = self.seconds["lower"] + solution.seconds["lower"]
         total = self.seconds["read"] + self.seconds["lower"] + solution.seconds["total"]
         seconds = {"read": self.seconds["read"], **solution.seconds, "lower": lowering, "total": total}
-        return replace(solution, seconds=seconds, binding=self.binding)
+        asked = {"tol": options.tol, "kkt_tol": options.kkt_tol}
+        return replace(solution, seconds=seconds, binding=self.binding, asked=asked)
 
 
 def prepare(
