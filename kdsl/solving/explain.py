@@ -9,7 +9,12 @@ from kdsl.algebra.terms import Sym
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.solving.infeasibility import Conflict, NoSolution, Ray
 from kdsl.solving.lowering import Lowered
+from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
+
+_SHOWN = 4  # multipliers that a message names
+_KEPT = 50  # multipliers that a witness names
+_SMALL = 1e-9  # a share of the largest multiplier that counts as nothing
 
 
 def explain_conflict(posed: Posed, lowered: Lowered, conflict: Conflict) -> NoSolution:
@@ -67,22 +72,37 @@ def _power(bound: Poly, name: str) -> int:
     return next((p for f, p in monomial.factors if isinstance(f, Sym) and (f.role, f.name) == ("param", name)), 0)
 
 
-def explain_ray(posed: Posed, ray: Ray) -> NoSolution:
+def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
     """The dual grows without end: no point satisfies the constraints."""
     margin = float(np.sqrt(ray.energy))
     labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
     named = ", ".join(f"`{label}`" for label in labels)
+    members = _members(lowered, ray.direction)
+    some = ", ".join(f"{name} {weight:.3g}" for name, weight in list(members.items())[:_SHOWN])
+    more = " and others" if len(members) > _SHOWN else ""
     return NoSolution(
         "infeasible",
         Diagnostic(
             "K621",
             f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named}",
             (),
-            "there are multipliers of total gain 1 whose expansion has a norm of "
+            f"there are multipliers of total gain 1 ({some}{more}) whose expansion has a norm of "
             f"{margin:.3g}, nothing but rounding beside {np.sqrt(ray.scale):.3g}: the constraints contradict each "
             f"other, and no margin above {margin:.3g} can be had",
             "add slacks with a penalty (a soft margin), use a kernel that separates, or look for equal examples with "
             "opposite demands",
         ),
-        {"energy": ray.energy, "scale": ray.scale, "length": ray.length},
+        {"energy": ray.energy, "scale": ray.scale, "residual": ray.residual, **members},
     )
+
+
+def _members(lowered: Lowered, direction: Floats) -> dict[str, float]:
+    """The largest multipliers of a direction by their place in the data, examples counted from 0 as in residuals."""
+    found: dict[str, float] = {}
+    size = float(np.abs(direction).max(initial=0.0))
+    for label, family in lowered.families.items():
+        for places in np.argwhere(family.positions >= 0):
+            weight = float(direction[family.positions[tuple(places)]])
+            if abs(weight) > _SMALL * size:
+                found[f"{label}[{', '.join(map(str, places))}]" if len(places) else label] = weight
+    return dict(sorted(found.items(), key=lambda item: -abs(item[1]))[:_KEPT])

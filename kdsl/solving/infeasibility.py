@@ -17,7 +17,9 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
 
-RAY_SHARE = 1e-11  # the energy of a ray, as a share of what its parts have without cancelling
+RAY_SHARE = 1e-13  # the energy of a ray, as a share of what its parts have without cancelling
+RAY_SHARES = (1e-4, 1e-7, 1e-10, RAY_SHARE)  # what is asked of the least energy, one after the other
+_ON_ROWS = 1e-9  # how far a direction may be from its rows
 _CLEAR = 1e-7  # a conflict must exceed rounding by this share of the sizes involved
 
 
@@ -163,27 +165,33 @@ def energy_scale(recession: NormalForm) -> float:
     return scale if scale > 0 else 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ray:
-    """Twice the energy of a direction of gain 1, the length of the direction, and the scale of its energy."""
+    """A direction, twice its energy, the scale of the energy, and how far it is from its rows and from a gain of 1."""
 
+    direction: Floats
     energy: float
-    length: float
     scale: float
+    residual: float
+
+    @property
+    def excess(self) -> float:
+        """How much more energy it has than rounding explains."""
+        return self.energy - 4 * RAY_SHARE * self.scale
 
     @property
     def proves(self) -> bool:
-        """Whether the energy is nothing but rounding."""
-        return self.energy <= 4 * RAY_SHARE * self.scale
+        """Whether it is a direction of gain 1 whose energy is nothing but rounding."""
+        return self.excess <= 0 and self.residual <= _ON_ROWS
 
 
 def measure_ray(recession: NormalForm, direction: Floats) -> Ray:
     """What a direction proves, after moving it onto the rows."""
-    direction, _ = feasible_point(recession, direction)
+    direction, residual = feasible_point(recession, direction)
     energy, scale = 0.0, 0.0
     for block in recession.blocks:
         expansion = np.asarray(block.atoms @ direction)
         energy += float(expansion @ block.gram.matvec(expansion))
         spread = np.asarray(abs(block.atoms) @ np.abs(direction))
         scale += float(spread @ (spread * block.gram.diagonal()))
-    return Ray(max(energy, 0.0), float(np.abs(direction).sum()), max(scale, 1e-300))
+    return Ray(direction, max(energy, 0.0), max(scale, 1e-300), residual)

@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kdsl.algebra.numeric import evaluate
+from kdsl.algebra.primal import Condition
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
@@ -19,7 +21,7 @@ from kdsl.solving.certify import Point, certify
 from kdsl.solving.entropy_route import REASON, solve_entropy
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
-from kdsl.solving.infeasibility import RAY_SHARE, energy_scale, measure_ray, recession_problem, row_conflict
+from kdsl.solving.infeasibility import RAY_SHARES, energy_scale, measure_ray, recession_problem, row_conflict
 from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.norm_search import search_norm
 from kdsl.solving.normal_form import Floats
@@ -27,8 +29,11 @@ from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, route
+from kdsl.solving.unknowns import with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
+_PROBE = 5000  # iterations of a first look, and 50 for each coordinate
+_LOOSE = 1e-3  # of the bound on a norm, left unused where it is called loose
 _LIMITS = {"iteration_limit": "user_limit", "time_limit": "user_limit", "interrupted": "user_limit"}
 
 
@@ -73,16 +78,29 @@ def solve_posed(
 
 
 def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
-    """NoSolution where the multipliers of hard constraints can grow for ever: looked at first, for it would not end."""
+    """NoSolution where the multipliers of hard constraints can grow for ever: looked at first, for it would not end.
+
+    More and more is asked of the least energy of a direction, until it is proven to be nothing or to be something.
+    """
     recession = recession_problem(lowered.problem)
     if recession is None or row_conflict(recession) is not None:
         return
+    began, scale = time.perf_counter(), energy_scale(recession)
     chosen = route(facts_of(recession), None, options.tol)
-    accuracy = RAY_SHARE * energy_scale(recession)
-    found = chosen.backend.solve(recession, replace(options, tol=accuracy, kkt_tol=None))
-    ray = measure_ray(recession, found.theta)
-    if ray.proves:
-        raise explain_ray(posed, ray)
+    theta: Floats | None = None
+    for stage, share in enumerate(RAY_SHARES):
+        left = options.time_limit - (time.perf_counter() - began)
+        accuracy = share * scale
+        asked = replace(options, tol=accuracy, kkt_tol=None, time_limit=max(left, 0.0))
+        if share > RAY_SHARES[-1]:  # a ray may be found long before a solver knows that nothing is better
+            asked = replace(asked, max_iterations=(_PROBE + 50 * recession.size) * 4**stage)
+        found = chosen.backend.solve(recession, asked, theta)
+        theta = found.theta
+        ray = measure_ray(recession, theta)
+        if ray.proves:
+            raise explain_ray(posed, lowered, ray)
+        if left <= 0 or (found.status == "solved" and ray.excess > 2.0 * accuracy * max(1.0, ray.energy)):
+            return
 
 
 def _tightened(
@@ -140,8 +158,8 @@ def _solution(
         slacks,
         point.multipliers,
         intervals,
-        _support(point),
-        _quantities(posed, point),
+        support_of(point),
+        quantities_of(posed, point),
         posed.parameters,
         raw.iterations,
         seconds,
@@ -190,22 +208,34 @@ def _notes(posed: Posed, point: Point) -> tuple[Diagnostic, ...]:
                 "warning",
             )
         )
-    norm = posed.energies.norm
-    if norm is not None and float(point.multipliers[norm.label]) <= 1e-9:
-        notes.append(
-            Diagnostic(
-                "K623",
-                f"the bound `{norm.label}` on the norm is not tight: its multiplier is 0",
-                (),
-                "the best value is reached with a norm of 0 (for a margin: the reduced hulls of the classes meet)",
-                "lower the weight of the slacks, or ask for less",
-                "warning",
+    for condition in posed.derivation.primal.conditions:
+        if condition.kind == "ball" and condition.tight and _is_loose(condition, posed, point):
+            notes.append(
+                Diagnostic(
+                    "K623",
+                    f"the bound `{condition.label}` on the norm is not tight: its multiplier is 0",
+                    (),
+                    "the best value is reached with a smaller norm than the one asked for (for a margin: the hulls "
+                    "of the classes, reduced by the bounds on the multipliers, meet)",
+                    "lower the weight of the slacks, or ask for less",
+                    "warning",
+                )
             )
-        )
     return tuple(notes)
 
 
-def _support(point: Point) -> Support:
+def _is_loose(condition: Condition, posed: Posed, point: Point) -> bool:
+    """Whether the unknowns stay clear of the norm that the condition asks for."""
+    without = {name: unknown.scaled(0.0) for name, unknown in point.unknowns.items()}
+    body, bound = (
+        float(evaluate(condition.body, with_unknowns(posed.values, unknowns, posed.spaces)))
+        for unknowns in (point.unknowns, without)
+    )
+    return body < _LOOSE * bound
+
+
+def support_of(point: Point) -> Support:
+    """How many multipliers carry something, and how many of these sit at a bound."""
     h, theta = point.lowered.problem.separable, point.theta
     size = max(1.0, float(np.abs(theta).max(initial=0.0)))
     active = np.abs(theta) > 1e-9 * size
@@ -218,7 +248,7 @@ def _near(theta: Floats, bound: Floats, size: float) -> NDArray[np.bool_]:
     return np.asarray(finite & (np.abs(theta - np.where(finite, bound, 0.0)) <= 1e-9 * size))
 
 
-def _quantities(posed: Posed, point: Point) -> dict[str, float]:
+def quantities_of(posed: Posed, point: Point) -> dict[str, float]:
     """Squared norms of the Hilbert unknowns and the total of every family of slacks."""
     result = {}
     for name, unknown in point.unknowns.items():
