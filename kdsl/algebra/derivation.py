@@ -118,6 +118,7 @@ def _dual(state: State) -> Dual:
             f"no closed form for the minimum over {', '.join(f'`{name}`' for name in left)}",
             "these unknowns multiply one another and none has a square of its own",
             "penalise their squares, or write the product as the square of a sum",
+            state.lagrangian.primal.unknown(left[0]).span,
         )
     used = {name for _, name in state.body.symbols()}
     used |= {name for row in state.rows for _, name in row.body.symbols()}

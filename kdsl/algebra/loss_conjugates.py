@@ -7,6 +7,7 @@ from kdsl.algebra.dual import ConjugateTerm, DualVariable, EntropyTerm, Row
 from kdsl.algebra.plq import HALF, Plq
 from kdsl.algebra.poly import Poly, derivative, place_support
 from kdsl.algebra.primal import Logistic, LossTerm, Multinomial, Unknown
+from kdsl.algebra.square_unknowns import lettered
 from kdsl.algebra.state import State, contains, fail
 from kdsl.algebra.steps import Equation, Function, Step, Word
 from kdsl.algebra.terms import Sym, bracket
@@ -36,12 +37,8 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
     try:
         conjugate = plq.conjugate(plq.scaled(function, weight))
     except ValueError:
-        raise fail(
-            "K410",
-            f"the curvature of `{term.text}` is not a single term",
-            "its conjugate divides by it",
-            "give the factor a parameter of its own",
-        ) from None
+        state, letter = lettered(state, weight, state.lagrangian.primal.unknown(term.residual))
+        conjugate = _conjugate_of(plq.scaled(function, letter), state, term)
     if term.orientation < 0:
         conjugate = plq.negated_argument(conjugate)
     changed = variable._replace(lower=conjugate.lower, upper=conjugate.upper)
@@ -105,6 +102,19 @@ def _piecewise(state: State, term: LossTerm, function: Plq, weight: Poly) -> Sta
         conjugates=terms,
         steps=(*state.steps, *steps),
     )
+
+
+def _conjugate_of(function: Plq, state: State, term: LossTerm) -> Plq:
+    try:
+        return plq.conjugate(function)
+    except ValueError:
+        raise fail(
+            "K410",
+            f"the curvature of `{term.text}` is not a single term",
+            "its conjugate divides by it",
+            "give the factor a parameter of its own",
+            state.lagrangian.primal.unknown(term.residual).span,
+        ) from None
 
 
 def polynomial_part(function: Plq, variable: DualVariable) -> tuple[Poly, Plq | None]:

@@ -80,7 +80,7 @@ def is_constant(f: Plq) -> bool:
 
 
 def scaled(f: Plq, factor: Poly) -> Plq:
-    return f._replace(pieces=tuple(Piece(*(c * factor for c in piece)) for piece in f.pieces))
+    return merged(f._replace(pieces=tuple(Piece(*(c * factor for c in piece)) for piece in f.pieces)))
 
 
 def negated_argument(f: Plq) -> Plq:

@@ -107,15 +107,21 @@ def inverted(state: State, value: Poly, unknown: Unknown) -> tuple[State, Poly]:
     try:
         return state, value.inverse()
     except ValueError:
-        taken = {s for _, s in state.body.symbols()} | {v.letter for v in state.variables}
-        taken |= {definition.symbol.name for definition in state.definitions}
-        letter = fresh(f"A_{unknown.name}", taken)
-        free = value.free_indices()
-        places = [(n, size) for n, size in zip(unknown.indices, unknown.sets, strict=True) if n in free]
-        role = "mult" if mentions_multiplier(value) else "param"
-        symbol = Sym(letter, tuple(n for n, _ in places), role)
-        definition = Definition(symbol, value, tuple(size for _, size in places))
-        return state._replace(definitions=(*state.definitions, definition)), Poly.of(symbol, -1)
+        state, letter = lettered(state, value, unknown)
+        return state, letter.inverse()
+
+
+def lettered(state: State, value: Poly, unknown: Unknown) -> tuple[State, Poly]:
+    """A new letter for value, a coefficient that the unknown meets."""
+    taken = {s for _, s in state.body.symbols()} | {v.letter for v in state.variables}
+    taken |= {definition.symbol.name for definition in state.definitions}
+    letter = fresh(f"A_{unknown.name}", taken)
+    free = value.free_indices()
+    places = [(n, size) for n, size in zip(unknown.indices, unknown.sets, strict=True) if n in free]
+    role = "mult" if mentions_multiplier(value) else "param"
+    symbol = Sym(letter, tuple(n for n, _ in places), role)
+    definition = Definition(symbol, value, tuple(size for _, size in places))
+    return state._replace(definitions=(*state.definitions, definition)), Poly.of(symbol)
 
 
 def maximise_sign_multipliers(state: State) -> State:

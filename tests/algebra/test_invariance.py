@@ -321,6 +321,7 @@ def test_no_code_knows_a_model_by_name() -> None:
     found = {
         (path.name, name)
         for path in (ROOT / "kdsl").rglob("*.py")
+        if path.parent.name not in ("api", "sklearn")  # estimators name the spec that they solve
         for name in names
         if re.search(rf"['\"]{name}['\"]", path.read_text(encoding="utf-8"))
     }
