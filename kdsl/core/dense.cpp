@@ -228,7 +228,11 @@ bool Dense<T, K>::newton(std::vector<double>& t, Control& control) {
         direction_.clear();
         double slope = 0, bend = 0, fall = 0;
         for (std::int64_t a = 0; a < m; ++a)
-            if (d[a] != 0) direction_.add(free_[a], d[a]), slope += d[a] * double(f_[free_[a]]), fall += d[a] * gradient[a];
+            if (d[a] != 0) {
+                direction_.add(free_[a], d[a]);
+                slope += d[a] * double(f_[free_[a]]);
+                fall += d[a] * gradient[a];
+            }
         for (std::int64_t a = 0; a < m; ++a) {
             const K* row = gram_ + free_[a] * stride_;
             double image = 0;

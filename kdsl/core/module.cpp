@@ -63,7 +63,9 @@ struct PointsView {
         return view;
     }
     static PointsView of_sparse(const Longs& start, const Ints& feature, const Doubles& value, std::int64_t features) {
-        if (start.size() < 1 || feature.size() != value.size() || start.data()[start.size() - 1] > std::int64_t(value.size()))
+        if (start.size() < 1 || feature.size() != value.size() || start.data()[0] != 0 ||
+            !std::is_sorted(start.data(), start.data() + start.size()) ||
+            start.data()[start.size() - 1] > std::int64_t(value.size()))
             throw std::invalid_argument("the arrays of a sparse matrix do not fit together");
         for (std::size_t e = 0; e < feature.size(); ++e)
             if (feature.data()[e] < 0 || feature.data()[e] >= features)
@@ -101,7 +103,8 @@ struct KernelOnPoints {
                    const Longs& start, const Longs& point, const Doubles& coefficient)
         : view(points) {
         Atoms atoms{vector_of(start), vector_of(point), vector_of(coefficient)};
-        if (atoms.start.empty() || atoms.start.front() != 0 || !std::is_sorted(atoms.start.begin(), atoms.start.end()) ||
+        if (atoms.start.empty() || atoms.start.front() != 0 ||
+            !std::is_sorted(atoms.start.begin(), atoms.start.end()) ||
             atoms.start.back() != std::int64_t(atoms.point.size()) || atoms.point.size() != atoms.coefficient.size())
             throw std::invalid_argument("the arrays of the atoms do not fit together");
         for (const std::int64_t p : atoms.point)
@@ -213,7 +216,8 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
     if (std::int64_t(coefficient.size()) != m || rows.features != cols.features ||
         rows.source().sparse() != cols.source().sparse())
         throw std::invalid_argument("the points and the coefficients do not fit together");
-    KernelBlocks blocks(KernelSpec{kind_of(kind), gamma, offset, degree}, rows.source(), cols.source(), choose_micro());
+    KernelBlocks blocks(KernelSpec{kind_of(kind), gamma, offset, degree}, rows.source(), cols.source(),
+                        choose_micro());
     Indices row_index(m), col_index(n);
     for (std::int64_t i = 0; i < m; ++i) row_index[i] = i;
     for (std::int64_t j = 0; j < n; ++j) col_index[j] = j;
@@ -245,7 +249,7 @@ NB_MODULE(_core, module) {
         .def_static("dense", &PointsView::of_dense, "points"_a.noconvert())
         .def_static("sparse", &PointsView::of_sparse, "start"_a.noconvert(), "feature"_a.noconvert(),
                     "value"_a.noconvert(), "features"_a);
-    nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and atoms S in compressed columns.")
+    nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and compressed atoms S.")
         .def(nb::init<const std::string&, double, double, int, const PointsView&, const Longs&, const Longs&,
                       const Doubles&>(),
              "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "start"_a.noconvert(), "point"_a.noconvert(),

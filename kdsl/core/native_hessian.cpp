@@ -19,7 +19,8 @@ constexpr std::int64_t kKept = std::int64_t(1) << 26;
 bool fits_single(const KernelSpec& kernel, const PointSource& points) {
     const double sum = largest_sum(kernel, points);
     const double value = kernel.kind == Kind::polynomial ? std::pow(sum, kernel.degree) : sum;
-    return sum < 1e12 && value < 1e12 && (kernel.kind == Kind::gaussian || kernel.kind == Kind::laplacian || value > 1e-12);
+    const bool relative = kernel.kind == Kind::gaussian || kernel.kind == Kind::laplacian;
+    return sum < 1e12 && value < 1e12 && (relative || value > 1e-12);
 }
 
 }  // namespace

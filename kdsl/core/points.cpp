@@ -38,7 +38,8 @@ double largest_sum(const KernelSpec& kernel, const PointSource& source) {
             size += kernel.kind == Kind::laplacian ? std::abs(x) : x * x;
         }
         if (!std::isfinite(size))
-            throw std::invalid_argument("point " + std::to_string(i + 1) + " has a feature that is not a finite number");
+            throw std::invalid_argument("point " + std::to_string(i + 1) +
+                                        " has a feature that is not a finite number");
         largest = std::max(largest, size);
     }
     return largest + std::abs(kernel.offset);

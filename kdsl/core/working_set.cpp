@@ -2,9 +2,9 @@
 //
 // Solves   the Problem to m - M <= eps with memory for the block of Q of one working set.
 // How      Joachims' decomposition (1999) with large working sets and nothing cached: the block of the working set is
-//          computed, dense.hpp solves on it, and the gradient of all active coordinates is updated by rows of Q that are
-//          computed and forgotten. A coordinate that violates with no other, either way, is dropped (shrinking) and
-//          its gradient caught up at the end. Half of a set is kept from the last, its free coordinates first.
+//          computed, dense.hpp solves on it, and the gradient of all active coordinates is updated by rows of Q that
+//          are computed and forgotten. A coordinate that violates with no other, either way, is dropped (shrinking)
+//          and its gradient caught up at the end. Half of a set is kept from the last, its free coordinates first.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

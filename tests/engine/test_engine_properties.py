@@ -122,6 +122,16 @@ def test_working_sets_find_it_too(problem):
     check(problem, engine.solve(problem, tol=1e-10, strategy="working_set", working_set=8))
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(normal_forms(), st.integers(0, 2**32 - 1))
+def test_any_start_leads_to_the_same_value(problem, seed):
+    expected = engine.solve(problem, tol=1e-10)
+    start = 3.0 * np.random.default_rng(seed).normal(size=problem.size)
+    got = engine.solve(problem, start=start, tol=1e-10)
+    assert got.status == "solved" and violation(problem, got.theta) < 1e-11
+    assert relative(value(problem, got.theta), value(problem, expected.theta)) < ACCURACY
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(normal_forms(losses=BOUNDED, largest=20))
 def test_engine_and_reference_agree(problem):
