@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdsl.api.problem import Problem as Problem
     from kdsl.language.diagnostics import Diagnostic as Diagnostic
     from kdsl.language.diagnostics import KdslError as KdslError
     from kdsl.models.model_file import load_model as load_model
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Diagnostic": "kdsl.language.diagnostics",
     "KdslError": "kdsl.language.diagnostics",
+    "Problem": "kdsl.api.problem",
     "derive": "kdsl.pipeline",
     "load_model": "kdsl.models.model_file",
     "parse_spec": "kdsl.pipeline",
@@ -22,7 +24,17 @@ _HOME = {
     "solve": "kdsl.solving.api",
 }
 
-__all__ = ["Diagnostic", "KdslError", "__version__", "derive", "load_model", "parse_spec", "read_spec", "solve"]
+__all__ = [
+    "Diagnostic",
+    "KdslError",
+    "Problem",
+    "__version__",
+    "derive",
+    "load_model",
+    "parse_spec",
+    "read_spec",
+    "solve",
+]
 
 __version__: str
 

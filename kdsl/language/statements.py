@@ -232,8 +232,10 @@ def _constraint(env: Environment, constraint: ConstraintDecl, labels: dict[str, 
             help="give one of them another label",
         )
     title = f"{label.id}[{','.join(indices)}]" if indices else label.id
-    bracket = env.source.find("]", constraint.indices[-1].span.end) if indices else -1
-    at = Span(label.span.end, bracket + 1) if bracket >= 0 else label.span
+    last = constraint.indices[-1].span.end if indices else -1
+    bracket = env.source.find("]", last) if indices else -1
+    bracketed = bracket >= 0 and not env.source[last:bracket].strip()  # not where a label was written in Python
+    at = Span(label.span.end, bracket + 1) if bracketed else label.span
     owner = Owner("constraint", title, indices, at)
     scope = bind_indices(env, constraint.indices, Scope(owner, {}))
     for condition in constraint.where:

@@ -1,0 +1,160 @@
+"""A checked problem between two solves: its derivation, its data and its last dual point are kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kdsl.algebra.derivation import Derivation, derive
+from kdsl.algebra.formulate import formulate
+from kdsl.algebra.primal import Primal
+from kdsl.language.diagnostics import KdslError
+from kdsl.language.model import Model
+from kdsl.language.syntax import Name
+
+if TYPE_CHECKING:
+    from kdsl.binding.bound import Bound
+    from kdsl.models.solution import Solution
+    from kdsl.solving.normal_form import Floats
+    from kdsl.solving.posed import Posed
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """The data as bound, how they were asked for, the problem as posed, and where its last solution is."""
+
+    bound: Bound
+    binding: Mapping[str, Any]
+    key: object
+    posed: Posed
+    theta: Floats
+
+
+class Session:
+    """One model; `text` is the specification that goes into model files, `located` puts an error at its lines."""
+
+    def __init__(
+        self,
+        model: Model,
+        text: str,
+        functions: Mapping[str, Callable[..., Any]],
+        located: Callable[[KdslError], KdslError],
+    ) -> None:
+        self.model = model
+        self._saved = model._replace(source=text)
+        self._functions = functions
+        self._located = located
+        self._derivations: dict[object, Derivation] = {}
+        self._depends: bool | None = None  # whether the derivation depends on the values of parameters
+        self._kept: _Kept | None = None
+
+    @property
+    def primal(self) -> Primal:
+        try:
+            return formulate(self.model)
+        except KdslError as error:
+            raise self._located(error) from None
+
+    def derivation(self, values: Mapping[str, float]) -> Derivation:
+        """Every step from the model on; made once, unless the values of parameters order what is derived."""
+        if self._depends is None:
+            self._depends = not self._formulates()
+        key = tuple(sorted(values.items())) if self._depends else None
+        if key not in self._derivations:
+            known = {p.name: p.default for p in self.model.parameters if p.default is not None}
+            known.update({name: Fraction(value) for name, value in values.items()})
+            try:
+                self._derivations[key] = derive(self._saved, known)
+            except KdslError as error:
+                raise self._located(error) from None
+        return self._derivations[key]
+
+    def _formulates(self) -> bool:
+        try:
+            formulate(self.model)
+        except KdslError:
+            return False
+        return True
+
+    def solve(
+        self,
+        data: Any,
+        given: Mapping[str, float],
+        kernels: Mapping[str, Any],
+        *,
+        backend: str | None,
+        tol: float,
+        kkt_tol: float | None = None,
+        memory: int | None = None,
+        threads: int | None = None,
+        max_iterations: int | None = None,
+        time_limit: float = float("inf"),
+        seed: int = 0,
+        psd: str = "refuse",
+        progress: Any = None,
+        **binding: Any,
+    ) -> Solution:
+        from kdsl.binding.binder import bind, tables_from_data
+        from kdsl.binding.kernels import DEFAULT_MEMORY
+        from kdsl.binding.parameters import bind_parameters
+        from kdsl.solving.api import Prepared, build_kernels, with_kernels
+        from kdsl.solving.backends.interface import Options
+        from kdsl.solving.posed import pose
+        from kdsl.solving.spaces import inputs_of, problem_values
+
+        began = time.perf_counter()
+        room = DEFAULT_MEMORY if memory is None else memory
+        kept = self._kept
+        parameters = bind_parameters(self.model, dict(given))
+        model, functions = with_kernels(self._saved, kernels)
+        if data is not None:
+            kept = None
+            bound = bind(model, tables_from_data(model, data), **binding)
+        elif kept is None:
+            raise ValueError("the problem has no data yet: solve(data={'x': X, ...})")
+        else:
+            bound, binding = kept.bound, {**kept.binding}
+        read = time.perf_counter()
+        derivation = self.derivation(parameters)._replace(model=model)
+        called = {**self._functions, **functions}
+        texts = {name: text for name, text in kernels.items() if isinstance(text, str)}
+        key = (self._kernel_key(model, parameters), tuple(sorted(map(repr, called.items()))), room, seed, psd)
+        if kept is not None and kept.key == key:
+            numbers = problem_values(bound, parameters, kept.posed.spaces)
+            posed = replace(kept.posed, parameters=parameters, values=numbers, derivation=derivation)
+            posed = posed if not self._depends else pose_again(posed)
+        else:
+            built = build_kernels(model, bound, parameters, called, inputs_of(derivation))
+            posed = pose(derivation, bound, parameters, built, room, psd, seed)
+        seconds = {"read": read - began, "lower": time.perf_counter() - read}
+        prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
+        options = Options(tol, kkt_tol, max_iterations, time_limit, threads, room, seed)
+        start = kept.theta if kept is not None and not self._depends else None
+        solution = prepared.solve(options, backend, progress, start=start)
+        self._kept = _Kept(bound, binding, key, posed, solution.theta)
+        return solution
+
+    @staticmethod
+    def _kernel_key(model: Model, parameters: Mapping[str, float]) -> object:
+        """What Gram matrices depend on: the kernels and the values of the parameters in them."""
+        expressions = tuple((kernel.name, kernel.expression) for kernel in model.kernels)
+        names = _names_in(expressions)
+        return expressions, tuple((name, value) for name, value in parameters.items() if name in names)
+
+
+def pose_again(posed: Posed) -> Posed:
+    """The same data with a derivation that has changed."""
+    from kdsl.algebra.energies import energies_of
+
+    energies = energies_of(posed.derivation)
+    assert energies is not None, "the same problem was posed before"
+    return replace(posed, energies=energies)
+
+
+def _names_in(part: object) -> set[str]:
+    if isinstance(part, Name):
+        return {part.id}
+    return {name for one in part for name in _names_in(one)} if isinstance(part, tuple) else set()
