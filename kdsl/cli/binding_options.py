@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kdsl.language.diagnostics import Diagnostic, KdslError
     from kdsl.language.model import Model
 
-MISSING = ("K501", "K502", "K603", "K607")  # a file, a permission or a package that is not there
-USAGE = ("K547", "K573", "K602")  # a word on the command line that means nothing
+MISSING = ("K501", "K502", "K603", "K607", "K660")  # a file, a permission or a package that is not there
+USAGE = ("K547", "K573", "K602", "K662", "K667")  # a word on the command line that means nothing
 FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -25,11 +25,11 @@ def exit_code(error: KdslError) -> int:
     return 4 if code in MISSING else 2 if code in USAGE else 1
 
 
-def add_data_options(parser: ArgumentParser) -> None:
+def add_data_options(parser: ArgumentParser, required: bool = True) -> None:
     parser.add_argument(
         "--data",
         action="append",
-        required=True,
+        required=required,
         metavar="[INDEX:]FILE",
         help="the table of the first index set, or of the index named (j:pairs.csv)",
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kdsl.language.model import Model
     from kdsl.models.solution import Solution
     from kdsl.solving.api import Prepared
+    from kdsl.solving.backends.interface import Options
     from kdsl.solving.infeasibility import NoSolution
 
 EXIT = {"optimal": 0, "infeasible": 1, "unbounded": 1, "infeasible_or_unbounded": 1}
@@ -36,6 +37,14 @@ OTHERWISE = 3
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
     add_data_options(parser)
+    add_solver_options(parser)
+    parser.add_argument("-o", dest="output", metavar="MODEL", help="save the model")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_resource_options(parser)
+
+
+def add_solver_options(parser: ArgumentParser) -> None:
+    """What a solve may be told besides its data."""
     parser.add_argument("-D", dest="params", action="append", type=parameter, metavar="NAME=VALUE", help="a parameter")
     parser.add_argument("--kernel", action="append", metavar="'K = EXPR'", help="such as 'k = rbf(gamma = 0.1)'")
     parser.add_argument("--backend", metavar="NAME", help="a backend that `kdsl backends` lists")
@@ -52,9 +61,6 @@ def configure(parser: ArgumentParser) -> None:
         help="what to do with a Gram matrix that has a negative eigenvalue (refuse)",
     )
     parser.add_argument("--allow-python", action="store_true", help="let 'k = file.py:function' run that file")
-    parser.add_argument("-o", dest="output", metavar="MODEL", help="save the model")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_resource_options(parser)
 
 
 def run(arguments: Namespace, console: Console) -> int:
@@ -66,14 +72,14 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
     if checked.model is None or has_errors(checked.diagnostics):
         report(checked.diagnostics, source, console)
         return 1
-    if not _kernels_parse(arguments.kernel or [], console):
+    if not kernels_parse(arguments.kernel or [], console):
         return 1
     if arguments.output is not None:
         from kdsl.models.container import check_place
 
         check_place(arguments.output)
     try:
-        prepared = _prepare(checked.model, arguments)
+        prepared = prepare_problem(checked.model, arguments)
         solution = _answer(prepared, arguments, console)
     except KdslError as error:
         return _failed(error, arguments, console)
@@ -82,7 +88,7 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
     return solution
 
 
-def _kernels_parse(given: list[str], console: Console) -> bool:
+def kernels_parse(given: list[str], console: Console) -> bool:
     """Whether the kernels of the command line are kernels; what is wrong is shown where it stands in them."""
     from kdsl.cli.binding_options import FUNCTION
     from kdsl.language.parser import parse_kernel
@@ -100,7 +106,7 @@ def _kernels_parse(given: list[str], console: Console) -> bool:
     return True
 
 
-def _prepare(model: Model, arguments: Namespace) -> Prepared:
+def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
     from kdsl.binding.kernels import DEFAULT_MEMORY
     from kdsl.solving.api import prepare
 
@@ -117,13 +123,12 @@ def _prepare(model: Model, arguments: Namespace) -> Prepared:
     )
 
 
-def _answer(prepared: Prepared, arguments: Namespace, console: Console) -> Solution | int:
+def options_of(arguments: Namespace) -> Options:
+    """What the solver is asked for."""
     from kdsl.binding.kernels import DEFAULT_MEMORY
-    from kdsl.cli.progress import Watch
     from kdsl.solving.backends.interface import Options
-    from kdsl.solving.infeasibility import NoSolution
 
-    options = Options(
+    return Options(
         arguments.tol,
         arguments.kkt_tol,
         arguments.max_iterations,
@@ -132,9 +137,15 @@ def _answer(prepared: Prepared, arguments: Namespace, console: Console) -> Solut
         arguments.memory or DEFAULT_MEMORY,
         arguments.seed,
     )
+
+
+def _answer(prepared: Prepared, arguments: Namespace, console: Console) -> Solution | int:
+    from kdsl.cli.progress import Watch
+    from kdsl.solving.infeasibility import NoSolution
+
     with Watch(console, arguments.quiet) as watch:
         try:
-            return prepared.solve(options, arguments.backend, watch, watch.step)
+            return prepared.solve(options_of(arguments), arguments.backend, watch, watch.step)
         except NoSolution as none:
             found = none
     return _without_solution(prepared, found, arguments, console)

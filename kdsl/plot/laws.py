@@ -1,0 +1,261 @@
+"""Which multiplier an example may have at its margin or residual: the slopes of its loss, read off the problem.
+
+A condition `g - slack <= 0` whose slack costs c s + q/2 s^2, and a loss of the objective, are the same thing here: a
+convex piecewise quadratic L of u, the margin y f(x), the residual y - f(x) or the novelty of the example. KKT says that
+the force, the multiplier with the sign of u in its condition, is a slope of L at u.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.numeric import Values, evaluate, support_mask
+from kdsl.algebra.plq import Plq
+from kdsl.algebra.poly import Poly, derivative
+from kdsl.algebra.primal import Condition, Logistic, LossTerm
+from kdsl.algebra.terms import Inner, Sym, Vec
+from kdsl.algebra.translate import Point, Translator
+from kdsl.binding.faults import fault
+from kdsl.binding.table import Floats
+from kdsl.language import syntax as s
+from kdsl.plot.fits import Fit
+
+Mask = NDArray[np.bool_]
+AGREE = 1e-9  # relative; how far the same number may differ between two examples
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """L'(u) = curvature u + slope between the breaks; arrays over (piece or break, example).
+
+    An infinite slope is a wall. `logistic` weighs log(1 + exp(-u)), where the loss is that one.
+    """
+
+    breaks: Floats
+    curvature: Floats
+    slope: Floats
+    logistic: Floats | None = None
+
+    def stretched(self, scale: Floats, shift: Floats) -> Law:
+        """The law of force / scale as a function of u - shift."""
+        moved = self.slope + np.where(self.curvature > 0, self.curvature * shift, 0.0)
+        weight = None if self.logistic is None else self.logistic / scale
+        return Law(self.breaks - shift, self.curvature / scale, moved / scale, weight)
+
+    def force(self, u: Floats, right: bool) -> Floats:
+        """The slope of the first example's L at each u, from the right or from the left of a break."""
+        if self.logistic is not None:
+            return np.asarray(-self.logistic[0] / (1.0 + np.exp(np.minimum(u, 700.0))))
+        piece = np.searchsorted(self.breaks[:, 0], u, side="right" if right else "left")
+        return np.asarray(self.curvature[piece, 0] * u + self.slope[piece, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A family of conditions or losses on the examples: its force is `direction` times its multiplier."""
+
+    label: str
+    letter: str
+    direction: float
+    force: Floats
+    members: Mask
+    law: Law
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """Every relation on the examples, with u and the label or response that it is measured by ("" for a novelty)."""
+
+    kind: str  # "sign", "value" or "novelty"
+    target: str
+    u: Floats
+    relations: tuple[Relation, ...]
+
+    @property
+    def force(self) -> Floats:
+        return np.asarray(sum(relation.force for relation in self.relations))
+
+    @property
+    def active(self) -> Mask:
+        """The support vectors: whose force is not zero."""
+        size = max(1.0, float(np.abs(self.force).max(initial=0.0)))
+        return np.asarray(np.abs(self.force) > AGREE * size)
+
+    @property
+    def at_bound(self) -> Mask:
+        """The support vectors whose force cannot grow."""
+        size = max(1.0, float(np.abs(self.force).max(initial=0.0)))
+        found = np.zeros(len(self.u), dtype=bool)
+        for relation in self.relations:
+            law = relation.law
+            if law.logistic is not None:
+                continue
+            for end in (0, -1):
+                last = np.where(law.curvature[end] == 0, law.slope[end], np.inf)
+                near = np.abs(relation.force - np.where(np.isfinite(last), last, 0.0)) <= AGREE * size
+                found |= np.isfinite(last) & near & (np.abs(relation.force) > AGREE * size)
+        return found
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some force has a largest value."""
+        laws = [r.law for r in self.relations if r.law.logistic is None]
+        ends = [(law.curvature[end], law.slope[end]) for law in laws for end in (0, -1)]
+        return any(((q == 0) & np.isfinite(slope) & (slope != 0)).any() for q, slope in ends)
+
+    def levels(self) -> list[float]:
+        """The breaks of L in u that all examples share, in order; [] where they do not share them."""
+        found: list[float] = []
+        for relation in self.relations:
+            for row in relation.law.breaks:
+                if not constant(row[relation.members]):
+                    return []
+                found.append(float(row[relation.members][0]))
+        return sorted(set(found))
+
+    def costless(self) -> tuple[float, float]:
+        """Between which two levels no example has a force; (0, 0) where there is no such interval."""
+        levels = self.levels()
+        for low, high in pairwise(levels):
+            middle = np.array([(low + high) / 2])
+            if all(float(relation.law.force(middle, True)[0]) == 0.0 for relation in self.relations):
+                return low, high
+        return 0.0, 0.0
+
+
+def constant(values: Floats) -> bool:
+    return bool(len(values)) and float(np.ptp(values)) <= AGREE * max(1.0, float(np.abs(values).max()))
+
+
+def laws_of(fit: Fit) -> Laws:
+    """The relations on the decision value of one example; K663 where there are none."""
+    if fit.kind == "class":
+        raise _no_relation(fit, "its decision has a value for every class")
+    values = fit.values()
+    u, target, relations = fit.training_decision(), "", []
+    for condition in fit.derivation.primal.conditions:
+        if len(condition.indices) != 1 or condition.kind in ("sign", "ball") or condition.label not in fit.multipliers:
+            continue
+        sizes = dict(zip(condition.indices, (values.size(z) for z in condition.sets), strict=True))
+        if tuple(sizes.values()) != u.shape:
+            continue
+        argument, slack, term = _argument(fit.derivation, condition)
+        found = _matched(fit, argument, condition.indices[0])
+        if found is None:
+            continue
+        turn, rest, measure = found
+        target = measure or target
+        offset = evaluate(rest, values, sizes)
+        if fit.kind == "value" and measure:
+            offset = offset - turn * values.arrays[measure]  # t = turn (y - f) + what is left
+        law, sense = _law(fit.derivation, condition, slack, term, values, sizes)
+        alpha = np.asarray(fit.multipliers[condition.label], dtype=np.float64)
+        members = support_mask(condition.support, condition.indices, condition.sets, values)
+        letter = fit.derivation.lagrangian.multiplier(condition.label).letter
+        relations.append(
+            Relation(condition.label, letter, turn * sense, turn * sense * alpha, members, _in_u(law, turn, offset))
+        )
+    if not relations:
+        raise _no_relation(fit, "no condition and no loss is about the decision value of one example")
+    if fit.kind == "sign" and target:
+        u = values.arrays[target] * u
+    elif fit.kind == "value" and target:
+        u = values.arrays[target] - u
+    return Laws(fit.kind, target, np.asarray(u), tuple(relations))
+
+
+def _no_relation(fit: Fit, why: str) -> Exception:
+    return fault(
+        "K663", f"`{fit.model.name}` has no margin of each example for its multipliers to be drawn against", why
+    )
+
+
+def _argument(derivation: Derivation, condition: Condition) -> tuple[Poly, Sym | None, LossTerm | None]:
+    """(t, slack, loss): the condition reads t - a slack <= 0, or it says that t is the argument of the loss."""
+    if condition.kind == "residual":
+        term = next(t for t in derivation.primal.losses if t.label == condition.label)
+        residual = derivation.primal.unknown(term.residual).symbol
+        turned = condition.body.scale(term.orientation)
+        assert isinstance(residual, Sym)
+        return turned + Poly.of(residual), residual, term
+    for unknown in derivation.primal.unknowns:
+        symbol = unknown.symbol
+        if isinstance(symbol, Sym) and unknown.indices == condition.indices and symbol in condition.body.factors():
+            moving, rest = condition.body.split(lambda m, s=symbol: any(f == s for f, _ in m.factors))  # type: ignore[misc]
+            if derivative(moving, symbol).as_number() is not None:
+                return rest, symbol, None
+    return condition.body, None, None
+
+
+def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | None:
+    """(turn, rest, target) with argument = turn u + rest, where u is y d, d - y turned to y - d, or d itself."""
+    translator = Translator(fit.model)
+    body = fit.clause.body
+    if isinstance(body, s.Call) and body.function.id == "sign":
+        body = body.arguments[0]
+    decision = translator.scalar(body, {fit.clause.formals[0]: Point(fit.input, (index,))})
+    signs = [d.name for d in fit.model.data if d.kind == "finite" and len(d.sets) == 1]
+    reals = [d.name for d in fit.model.data if d.kind == "real" and len(d.sets) == 1]
+    measures = signs if fit.kind == "sign" else [""]
+    for measure in measures:
+        factor = Poly.of(Sym(measure, (index,), "sign")) if measure else Poly.number(1)
+        for turn in (1, -1):
+            rest = argument - (factor * decision).scale(turn)
+            if any(isinstance(f, (Vec, Inner)) for f in rest.factors()):
+                continue
+            if fit.kind != "value":
+                return float(turn), rest, measure
+            for name in reals:
+                if not (rest + Poly.of(Sym(name, (index,), "data")).scale(turn)).mentions(name, ("data",)):
+                    return float(-turn), rest, name
+    return None
+
+
+def _law(
+    derivation: Derivation,
+    condition: Condition,
+    slack: Sym | None,
+    term: LossTerm | None,
+    values: Values,
+    sizes: dict[str, int],
+) -> tuple[Law, float]:
+    """(L as a function of t, the sign with which the multiplier is its slope)."""
+    (n,) = sizes.values()
+    objective = derivation.primal.objective
+    if term is not None:
+        weight = evaluate(derivative(objective, Sym(term.label, term.indices, "loss", term.support)), values, sizes)
+        nothing = np.empty((0, n))
+        if isinstance(term.function, Logistic):
+            return Law(nothing, np.zeros((1, n)), np.zeros((1, n)), weight), float(term.orientation)
+        assert isinstance(term.function, Plq)
+        breaks = [evaluate(b, values, sizes) for b in term.function.breaks]
+        curvature = [weight * evaluate(p.curvature, values, sizes) for p in term.function.pieces]
+        slope = [weight * evaluate(p.slope, values, sizes) for p in term.function.pieces]
+        return Law(np.array(breaks).reshape(-1, n), np.array(curvature), np.array(slope)), float(term.orientation)
+    zero = np.zeros(n)
+    if slack is None:
+        walls = (np.full(n, -np.inf) if condition.equality else zero, np.full(n, np.inf))
+        return Law(np.array([zero]), np.array([zero, zero]), np.array(walls)), 1.0
+    price = -float(derivative(condition.body, slack).as_number() or 0)
+    cost = derivative(objective, slack)
+    moving, constant_part = cost.split(lambda m: any(f == slack for f, _ in m.factors))
+    linear = evaluate(constant_part, values, sizes) / price
+    quadratic = evaluate(derivative(moving, slack), values, sizes) / price**2
+    if condition.equality:
+        return Law(np.empty((0, n)), np.array([quadratic]), np.array([linear])), 1.0
+    signed = any(c.kind == "sign" and slack in c.body.factors() for c in derivation.primal.conditions)
+    start = zero if signed else np.where(quadratic > 0, -linear / np.where(quadratic > 0, quadratic, 1.0), -np.inf)
+    return Law(np.array([start]), np.array([zero, quadratic]), np.array([zero, linear])), 1.0
+
+
+def _in_u(law: Law, turn: float, offset: Floats) -> Law:
+    """L(turn u + offset) as a function of u."""
+    order = slice(None) if turn > 0 else slice(None, None, -1)
+    moved = np.where(law.curvature > 0, law.curvature * offset, 0.0) + law.slope
+    weight = law.logistic
+    return Law(turn * (law.breaks - offset)[order], law.curvature[order], turn * moved[order], weight)

@@ -1,0 +1,70 @@
+"""The level sets of a novelty function over two features, with the zero level that encloses what is normal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kdsl.plot import sheets
+from kdsl.plot.fits import Solved, chosen_features, fit_of, held, refuse_kind
+from kdsl.plot.laws import Mask, laws_of
+from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
+from kdsl.plot.surfaces import scatter, surface
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from kdsl.plot.sheets import Entry
+
+LEVELS = 8  # level sets, about; the picture says their values
+
+
+def novelty(solution: Solved, pair: tuple[str, str] | None = None, *, columns: int = 1) -> Figure:
+    """Level sets of the novelty: shaded and solid where it is 0, thin outside, the novel examples crossed."""
+    fit = fit_of(solution)
+    if fit.kind != "novelty":
+        raise refuse_kind(fit, "novelty", "how far a point is from what is normal")
+    shown = chosen_features(fit, pair, 2)
+    found = laws_of(fit)
+    raw = fit.raw_points()[:, list(shown)]
+    with sheets.printed():
+        from matplotlib.ticker import MaxNLocator
+
+        figure, (axes,) = sheets.sheet(columns, 0.98 if columns == 1 else 0.7)
+        x, y, values = surface(fit, shown, raw)
+        levels = [v for v in MaxNLocator(LEVELS).tick_values(values.min(), values.max()) if abs(v) > 1e-12]
+        axes.contourf(x, y, values, levels=[-np.inf, 0.0], colors=[FAINT])
+        lines = axes.contour(x, y, values, levels=levels, colors=[MIDDLE], linewidths=0.5, negative_linestyles="dotted")
+        axes.clabel(lines, fmt=lambda v: f"{v:.3g}".replace("-", "\N{MINUS SIGN}"), fontsize=6.0, inline_spacing=1)
+        if values.min() < 0 < values.max():
+            axes.contour(x, y, values, levels=[0.0], colors=[INK], linewidths=1.3)
+        groups = {"others": ~found.active, "free": found.active & ~found.at_bound, "bound": found.at_bound}
+        for name, rows in groups.items():
+            scatter(axes, raw, rows, name, **STYLES[name])
+        axes.set(xlabel=sheets.plain(fit.features[shown[0]]), ylabel=sheets.plain(fit.features[shown[1]]))
+        axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+        sheets.framed_all_round(axes)
+        sheets.note(axes, held(fit, shown))
+        sheets.legend_below(figure, legend(groups), 3 if columns == 1 else 5)
+    return figure
+
+
+STYLES: dict[str, dict[str, Any]] = {
+    "others": {"marker": "o", "s": 8.0, "facecolors": "white", "edgecolors": MIDDLE, "linewidths": 0.5},
+    "free": {"marker": "o", "s": 11.0, "facecolors": BLUE, "edgecolors": INK, "linewidths": 0.5},
+    "bound": {"marker": "X", "s": 17.0, "facecolors": ORANGE, "edgecolors": INK, "linewidths": 0.4},
+}
+
+
+def legend(groups: dict[str, Mask]) -> list[Entry]:
+    words = {"others": "not an SV", "free": "free SV", "bound": "SV at bound"}
+    entries: list[Entry] = [("novelty 0", sheets.stroke(INK, 1.3)), ("other levels", sheets.stroke(MIDDLE, 0.5))]
+    for name, rows in groups.items():
+        if rows.any():
+            style = STYLES[name]
+            colours = {"markerfacecolor": style["facecolors"], "markeredgecolor": style["edgecolors"]}
+            entries.append(
+                (words[name], sheets.mark(str(style["marker"]), markersize=3.8, markeredgewidth=0.4, **colours))
+            )
+    return entries
