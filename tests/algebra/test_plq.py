@@ -23,7 +23,7 @@ from kdsl.pipeline import parse_spec
 
 NOWHERE = Domains({})
 GRID = [Fraction(n, 4) for n in range(-40, 41)]
-FAST = settings(max_examples=150, deadline=None)
+FAST = settings(max_examples=80, deadline=None)
 
 
 def number(value: Fraction | int) -> Poly:

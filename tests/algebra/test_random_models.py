@@ -29,7 +29,7 @@ def agrees(model: RandomModel) -> bool:
     return next(c for c in evidence.checks if c.name == PRIMAL_IS_DUAL).times > 0
 
 
-@campaign(40)
+@campaign(30)
 @given(models())
 def test_one_score(model: RandomModel) -> None:
     assert agrees(model)

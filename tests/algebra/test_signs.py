@@ -75,7 +75,7 @@ def polys(draw: st.DrawFn) -> Poly:
     return collect(pieces)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(polys(), st.tuples(ranges(), ranges(), ranges()), st.data())
 def test_no_value_leaves_the_interval(poly: Poly, domains: tuple[Range, Range, Range], data: st.DataObject) -> None:
     claimed = Domains({("param", n): r for n, r in zip(NAMES, domains, strict=True)})
