@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kdsl.algebra.poly import Poly
+from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Sym
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.solving.infeasibility import Conflict, NoSolution, Ray
@@ -50,18 +50,26 @@ def _witness(posed: Posed, conflict: Conflict) -> dict[str, float]:
 
 
 def _parameter_changes(posed: Posed, lowered: Lowered, factor: float) -> str:
-    """Which value of a parameter that the upper bounds are proportional to would be enough."""
+    """Which value of a parameter would be enough, where upper bounds and targets are powers of it.
+
+    The upper bounds would have to be `factor` times larger beside what the rows ask for.
+    """
     if not np.isfinite(factor):
-        return ""
+        return "no penalty is high enough: examples that the rows need are absent (those of one class, for instance)"
     hints = []
     bounds = {family.variable.upper for family in lowered.families.values() if family.variable.upper is not None}
+    targets = {row.body.split(lambda m: not _is_moving(m))[0] for row in posed.energies.dual.rows} - {Poly()}
     for name, value in posed.parameters.items():
-        powers = {_power(bound, name) for bound in bounds}
-        if powers == {1}:
-            hints.append(f"{name} >= {value * factor:.6g}")
-        elif powers == {-1}:
-            hints.append(f"{name} <= {value / factor:.6g}")
+        of_bounds = {_power(bound, name) for bound in bounds}
+        of_targets = {_power(target, name) for target in targets}
+        power = of_bounds.pop() - of_targets.pop() if len(of_bounds) == len(of_targets) == 1 else 0
+        if power:
+            hints.append(f"{name} {'>=' if power > 0 else '<='} {value * factor ** (1 / power):.6g}")
     return f"it is bounded for {' or '.join(hints)}" if hints else ""
+
+
+def _is_moving(monomial: Monomial) -> bool:
+    return any(isinstance(f, Sym) and f.role in ("mult", "abs") for f, _ in monomial.factors)
 
 
 def _power(bound: Poly, name: str) -> int:

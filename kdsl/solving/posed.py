@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.energies import Energies, energies_of
@@ -11,7 +11,9 @@ from kdsl.algebra.numeric import Values, evaluate
 from kdsl.binding.bound import Bound
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.solving.spaces import Space, build_spaces, problem_values
+from kdsl.solving.infeasibility import row_conflict
+from kdsl.solving.lowering import lower
+from kdsl.solving.spaces import Space, audited, build_spaces, problem_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,5 +60,16 @@ def pose(
                 )
             ]
         )
-    spaces = build_spaces(derivation, bound, kernels, memory, policy, seed)
-    return Posed(derivation, bound, parameters, kernels, spaces, problem_values(bound, parameters, spaces), energies)
+    spaces = build_spaces(derivation, bound, kernels, memory)
+    values = problem_values(bound, parameters, spaces)
+    posed = Posed(derivation, bound, parameters, kernels, spaces, values, energies)
+    if all(kernel.psd for kernel in kernels.values()) or _is_refuted(posed):
+        return posed
+    spaces = audited(spaces, memory, policy, seed)
+    return replace(posed, spaces=spaces, values=problem_values(bound, parameters, spaces))
+
+
+def _is_refuted(posed: Posed) -> bool:
+    """Whether the rows of the dual conflict: then there is no solution, and no kernel need be evaluated to say so."""
+    outer = None if posed.energies.outer is None else 1.0
+    return row_conflict(lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated).problem) is not None

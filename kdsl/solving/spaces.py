@@ -68,24 +68,24 @@ def inputs_of(derivation: Derivation) -> dict[str, tuple[str, ...]]:
     return {space: tuple(name for name in declared if name in names) for space, names in seen.items() if names}
 
 
-def build_spaces(
-    derivation: Derivation,
-    bound: Bound,
-    kernels: Mapping[str, Kernel],
-    memory: int,
-    policy: str = "refuse",
-    seed: int = 0,
-) -> dict[str, Space]:
-    """The spaces with an oracle of their kernel over all their inputs, audited and repaired as `policy` says."""
+def build_spaces(derivation: Derivation, bound: Bound, kernels: Mapping[str, Kernel], memory: int) -> dict[str, Space]:
+    """The spaces with an oracle of their kernel over all their inputs; no kernel is evaluated yet."""
     spaces = {}
     for name, inputs in inputs_of(derivation).items():
-        kernel = kernels[name]
-        oracle = gram_oracle(kernel, [bound.points[i].features for i in inputs], memory)
-        repaired = None if kernel.psd else repair(oracle, audit_psd(oracle, memory=memory, seed=seed), policy)
-        gram = oracle if repaired is None else repaired.gram
-        space = space_of(derivation, bound, name, inputs, kernel, gram)
-        spaces[name] = replace(space, points=oracle.points, repair=repaired)
+        oracle = gram_oracle(kernels[name], [bound.points[i].features for i in inputs], memory)
+        space = space_of(derivation, bound, name, inputs, kernels[name], oracle)
+        spaces[name] = replace(space, points=oracle.points)
     return spaces
+
+
+def audited(spaces: Mapping[str, Space], memory: int, policy: str = "refuse", seed: int = 0) -> dict[str, Space]:
+    """The spaces with every Gram matrix that no formula makes positive semidefinite audited and repaired."""
+    result = dict(spaces)
+    for name, space in spaces.items():
+        if space.kernel is not None and not space.kernel.psd:
+            repaired = repair(space.oracle, audit_psd(space.oracle, memory=memory, seed=seed), policy)
+            result[name] = replace(space, oracle=repaired.gram, repair=repaired)
+    return result
 
 
 def space_of(
