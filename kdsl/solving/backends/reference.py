@@ -38,10 +38,8 @@ class Dense(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Coordinates, their speeds and their new values; `unbounded` when the objective falls for ever."""
+    """The new values of the coordinates touched; `unbounded` when the objective falls for ever."""
 
-    touched: list[int]
-    speed: Floats
     value: Floats
     unbounded: bool
 
@@ -62,10 +60,9 @@ def solve(
         theta = np.zeros(problem.size) if t is None else t[: problem.size]
         return RawSolution(theta, iteration, status, message, time.perf_counter() - began, {"gap": gap}, ray)
 
-    gap = np.inf
+    h, gap = dense.h, np.inf
     if t is None:
         return finish("infeasible", "no point within the bounds meets the rows", 0)
-    h = dense.h
     gradient = dense.Q @ t + dense.p
     sides = np.array([one_sided(h, k, t[k]) for k in range(h.size)]).reshape(-1, 2)
     for iteration in range(max_iterations):
@@ -102,8 +99,7 @@ def steepest(up: Floats, down: Floats, dense: Dense) -> tuple[list[int], Floats,
     rows = len(dense.a)
     if rows == 0:
         best = int(np.argmax(np.maximum(-up, down)))
-        speed = 1.0 if -up[best] >= down[best] else -1.0
-        return [best], np.array([speed]), float(max(-up[best], down[best]))
+        return [best], np.where(-up[[best]] >= down[[best]], 1.0, -1.0), float(max(-up[best], down[best]))
     if rows == 1 and dense.A.all():
         return _pair(up / dense.A[0], down / dense.A[0], dense)
     weight = np.abs(dense.A).max(axis=0)
@@ -115,8 +111,8 @@ def steepest(up: Floats, down: Floats, dense: Dense) -> tuple[list[int], Floats,
     if vertex.x is None:
         return [], np.empty(0), 0.0
     d = np.zeros(len(up))
-    np.add.at(d, plus, vertex.x[: len(plus)])
-    np.add.at(d, minus, -vertex.x[len(plus) :])
+    d[plus] += vertex.x[: len(plus)]
+    d[minus] -= vertex.x[len(plus) :]
     touched = [int(k) for k in np.flatnonzero(d)]
     return touched, d[touched], float(-vertex.fun)
 
@@ -127,13 +123,12 @@ def _pair(up: Floats, down: Floats, dense: Dense) -> tuple[list[int], Floats, fl
     rising, falling = np.where(a > 0, up, down), np.where(a > 0, down, up)
     i = int(np.argmin(rising))
     violation = falling - rising[i]
-    if violation.max() <= 0:
-        return [i], np.zeros(1), float(max(violation.max(), 0.0))
-    own = np.diag(dense.Q) / a**2
-    curvature = np.maximum(own[i] + own - 2 * dense.Q[i] / (a[i] * a), 1e-14 * (own[i] + own) + 1e-300)
-    with np.errstate(over="ignore", invalid="ignore"):
-        decrease = np.where((violation > 0) & np.isfinite(violation), violation**2 / curvature, 0.0)
-    j = int(np.argmax(decrease))
+    able = np.flatnonzero(violation > 0)
+    if len(able) == 0:
+        return [i], np.zeros(1), 0.0
+    own, cross = np.diag(dense.Q) / a**2, dense.Q[i] / (a[i] * a)
+    curvature = np.maximum(own[i] + own - 2 * cross, 1e-14 * (own[i] + own) + 1e-300)
+    j = int(able[np.argmax(violation[able] ** 2 / curvature[able])])
     return [i, j], np.array([1 / a[i], -1 / a[j]]), float(violation.max())
 
 
@@ -153,12 +148,12 @@ def exact_step(h: Separable, t: Floats, touched: list[int], speed: Floats, slope
         room = (end - value) / speed
         tau = min(-fall / bend if bend > 0 else np.inf, room.min())
         if not np.isfinite(tau):
-            return Step(touched, speed, value, True)
+            return Step(value, True)
         value = np.where(room <= tau, end, value + tau * speed)
         slope += tau * curvature
         if tau < room.min():
             break
-    return Step(touched, speed, value, False)
+    return Step(value, False)
 
 
 def _ahead(h: Separable, k: int, t: float, speed: float) -> int | None:
