@@ -34,14 +34,13 @@ template <>
 struct Lane<float> {
     typedef float Vector __attribute__((vector_size(KDSL_WIDTH)));
     typedef std::int32_t Index __attribute__((vector_size(KDSL_WIDTH)));
-    typedef float HalfFloats __attribute__((vector_size(KDSL_WIDTH)));
     static constexpr float infinity = __builtin_inff();
 };
 template <>
 struct Lane<double> {
     typedef double Vector __attribute__((vector_size(KDSL_WIDTH)));
     typedef std::int64_t Index __attribute__((vector_size(KDSL_WIDTH)));
-    typedef float HalfFloats __attribute__((vector_size(KDSL_WIDTH / 2)));
+    typedef float Floats __attribute__((vector_size(KDSL_WIDTH / 2)));
     static constexpr double infinity = __builtin_inf();
 };
 template <class T>
@@ -69,7 +68,7 @@ inline void store(T* p, Vector<T> v) {
 inline Vector<float> load_as(const float* p, float) { return load<float>(p); }
 inline Vector<double> load_as(const double* p, double) { return load<double>(p); }
 inline Vector<double> load_as(const float* p, double) {
-    Lane<double>::HalfFloats v;
+    Lane<double>::Floats v;  // as many as there are lanes
     __builtin_memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, Vector<double>);
 }
@@ -258,6 +257,7 @@ inline Vector<T> value(Vector<T> s, int degree) {
 
 // ------------------------------------------------------------------------- rows against a packed panel
 
+// Rows whose sums are held in registers together: twice as many vectors, and there are 32 or 16 registers.
 #if KDSL_WIDTH == 64
 constexpr Size kRows = 12;
 #else
