@@ -14,6 +14,7 @@ from kdsl.solving.posed import Posed
 
 _SHOWN = 4  # multipliers that a message names
 _KEPT = 50  # multipliers that a witness names
+_ROUNDING = 1e-15  # of a sum whose parts cancel, as a share of them
 _SMALL = 1e-9  # a share of the largest multiplier that counts as nothing
 
 
@@ -82,7 +83,7 @@ def _power(bound: Poly, name: str) -> int:
 
 def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
     """The dual grows without end: no point satisfies the constraints."""
-    margin = float(np.sqrt(ray.energy))
+    margin = float(np.sqrt(ray.energy + _ROUNDING * ray.scale))
     labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
     named = ", ".join(f"`{label}`" for label in labels)
     members = _members(lowered, ray.direction)
@@ -94,8 +95,8 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
             "K621",
             f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named}",
             (),
-            f"there are multipliers of total gain 1 ({some}{more}) whose expansion has a norm of "
-            f"{margin:.3g}, nothing but rounding beside {np.sqrt(ray.scale):.3g}: the constraints contradict each "
+            f"there are multipliers of total gain 1 ({some}{more}) whose expansion has a norm of at "
+            f"most {margin:.3g}, nothing but rounding beside {np.sqrt(ray.scale):.3g}: the constraints contradict each "
             f"other, and no margin above {margin:.3g} can be had",
             "add slacks with a penalty (a soft margin), use a kernel that separates, or look for equal examples with "
             "opposite demands",

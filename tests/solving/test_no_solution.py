@@ -1,0 +1,267 @@
+"""Problems without a solution: the status, the words, and a witness that is checked here from the data alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from exact_text import EXPECTED, compare
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from solved_instances import instance
+
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.models.solution import Solution
+from kdsl.pipeline import parse_spec
+from kdsl.solving.api import read_model, solve
+from kdsl.solving.infeasibility import NoSolution
+
+LINE = np.array([[0.0], [1.0], [2.0], [3.0]])
+RANKING = """model rank_strict
+index  j in 1..m
+data   lo[j] : input, hi[j] : input
+kernel k = linear
+var    w : H(k)
+minimize 1/2 ||w||^2
+subject to
+  above[j]: <w, phi(hi[j]) - phi(lo[j])> >= 1
+predict value(t) = <w, phi(t)>
+"""
+LINEAR = {"k": "linear"}
+SOURCES = ("posed.py", "scalars.py", "entropy_route.py", "explain.py", "solve.py")
+
+
+def refused(*arguments: Any, **options: Any) -> NoSolution:
+    with pytest.raises(NoSolution) as caught:
+        solve(*arguments, **options)
+    return caught.value
+
+
+def noted(solution: Solution, code: str) -> Diagnostic:
+    (found,) = [warning for warning in solution.warnings if warning.code == code]
+    return found
+
+
+def weights(witness: dict[str, float], label: str, size: int) -> np.ndarray:
+    """The multipliers that a witness names."""
+    found = np.zeros(size)
+    for name, value in witness.items():
+        match = re.fullmatch(rf"{label}\[(\d+)\]", name)
+        if match:
+            found[int(match[1])] = value
+    return found
+
+
+# -------------------------------------------------------------- hard margins
+
+
+def contradiction(alpha: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    """|sum alpha y x| for weights of total 1 that the two classes share: no hyperplane has a larger margin."""
+    assert (alpha >= 0).all()
+    assert alpha.sum() == pytest.approx(1.0)
+    assert y @ alpha == pytest.approx(0.0, abs=1e-9)
+    return float(np.linalg.norm((y * alpha) @ x))
+
+
+def test_inseparable_under_a_hard_margin() -> None:
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    none = refused("svm_hard", {"x": LINE, "y": y}, kernels=LINEAR)
+    assert none.status == "infeasible"
+    assert contradiction(weights(none.witness, "margin", 4), LINE, y) <= 1e-9
+    assert none.witness["energy"] <= 1e-12
+    assert "no margin above" in none.diagnostics[0].why
+
+
+def test_equal_examples_with_opposite_demands() -> None:
+    x, y = np.array([[1.0], [1.0], [5.0]]), np.array([1.0, -1.0, 1.0])
+    none = refused("svm_hard", {"x": x, "y": y}, kernels={"k": "rbf(gamma = 0.5)"})
+    compare("K621", none.diagnostics)
+    np.testing.assert_allclose(weights(none.witness, "margin", 3), [0.5, 0.5, 0.0], atol=1e-6)
+
+
+def test_duplicates_among_many() -> None:
+    """The contradiction is between two examples, and the message names them."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 3))
+    y = np.where(rng.random(60) > 0.5, 1.0, -1.0)
+    x[41], y[41], y[7] = x[7], 1.0, -1.0
+    none = refused("svm_hard", {"x": x, "y": y}, kernels={"k": "rbf(gamma = 0.5)"})
+    found = weights(none.witness, "margin", 60)
+    assert set(np.argsort(found)[-2:]) == {7, 41}
+    assert "margin[41]" in none.diagnostics[0].why and "margin[7]" in none.diagnostics[0].why
+
+
+def test_a_cycle_of_strict_preferences() -> None:
+    model = parse_spec(RANKING, "rank_strict")
+    points = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    none = refused(model, {"lo": points[[0, 1, 2]], "hi": points[[1, 2, 0]]})
+    assert none.status == "infeasible"
+    np.testing.assert_allclose(weights(none.witness, "above", 3), 1 / 3, atol=1e-9)
+    without = solve(model, {"lo": points[[0, 1]], "hi": points[[1, 2]]})
+    assert without.status == "optimal"
+
+
+def test_a_small_margin_is_not_an_infeasible_one() -> None:
+    """Two points 1e-5 apart: |w|^2 / 2 = 1/2 (2e5)^2, and nobody calls them inseparable."""
+    x, y = np.array([[1.0], [1.0 + 1e-5]]), np.array([-1.0, 1.0])
+    solution = solve("svm_hard", {"x": x, "y": y}, kernels=LINEAR)
+    assert solution.status in ("optimal", "optimal_inaccurate")
+    assert solution.dual == pytest.approx(0.5 * (2e5) ** 2, rel=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), size=st.integers(2, 12), width=st.integers(1, 3))
+def test_separable_or_not_as_a_linear_program_says(seed: int, size: int, width: int) -> None:
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(size=(size, width)), 1)
+    y = np.where(np.arange(size) % 2 == 0, 1.0, -1.0)
+    rows = -y[:, None] * np.c_[x, np.ones(size)]
+    feasible = linprog(np.zeros(width + 1), A_ub=rows, b_ub=-np.ones(size), bounds=(None, None)).status == 0
+    try:
+        solution = solve("svm_hard", {"x": x, "y": y}, kernels=LINEAR)
+    except NoSolution as none:
+        assert none.status == "infeasible"
+        assert not feasible
+        assert contradiction(weights(none.witness, "margin", size), x, y) <= 1e-5
+        return
+    assert solution.status == "optimal"
+    assert feasible
+
+
+# ------------------------------------------------------- rows that conflict
+
+
+def test_nu_too_large_is_said_before_any_kernel_is_evaluated() -> None:
+    def never(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        raise AssertionError("a kernel was evaluated")
+
+    y = np.array([1.0, -1.0, -1.0, -1.0])
+    none = refused("svm_nu", {"x": LINE, "y": y}, {"nu": 0.6}, {"k": never})
+    assert none.status == "unbounded"
+    compare("K620", none.diagnostics)
+    assert none.diagnostics[0].help == "it is bounded for nu <= 0.5"  # 2 min(1, 3) / 4
+    with pytest.raises(AssertionError, match="a kernel was evaluated"):
+        solve("svm_nu", {"x": LINE, "y": y}, {"nu": 0.4}, {"k": never})
+
+
+@pytest.mark.parametrize(
+    ("name", "given_", "enough"),
+    [
+        ("svm_nu", {"nu": 0.6}, {"nu": 0.5}),
+        ("svm_nu_sum", {"nu": 0.6}, {"nu": 0.5}),
+        ("svm_1norm_unit", {"C": 0.3}, {"C": 0.5}),  # 1 / (2 min(1, 3))
+    ],
+)
+def test_the_parameter_that_is_enough(name: str, given_: dict[str, float], enough: dict[str, float]) -> None:
+    y = np.array([1.0, -1.0, -1.0, -1.0])
+    none = refused(name, {"x": LINE, "y": y}, given_, LINEAR)
+    ((parameter, value),) = enough.items()
+    sign = ">=" if value > given_[parameter] else "<="
+    assert none.diagnostics[0].help == f"it is bounded for {parameter} {sign} {value:g}"
+    assert solve(name, {"x": LINE, "y": y}, enough, LINEAR).status == "optimal"
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("svm_nu", {"nu": 0.6}), ("svm_1norm_unit", {"C": 0.3})])
+def test_the_direction_in_which_the_objective_falls(name: str, parameters: dict[str, float]) -> None:
+    """Along the witness (b, gamma) with the best slacks, -gamma + price * sum xi falls at a constant rate."""
+    y = np.array([1.0, -1.0, -1.0, -1.0])
+    none = refused(name, {"x": LINE, "y": y}, parameters, LINEAR)
+    price = parameters.get("C", 1 / (parameters.get("nu", 1.0) * 4))
+    down = -np.sign(none.witness["gamma"])  # the multipliers of the rows, up to the sign of all of them
+
+    def value(t: float) -> float:
+        b, gamma = (-down * t * none.witness[key] for key in ("b", "gamma"))
+        signs = (1.0, -1.0)  # rows are printed up to their sign: one of the two directions of b falls
+        return min(-abs(gamma) + price * np.maximum(0.0, abs(gamma) - y * s * b).sum() for s in signs)
+
+    rates = [(value(2 * t) - value(t)) / t for t in (1.0, 10.0, 100.0)]
+    assert max(rates) < -1e-3
+    np.testing.assert_allclose(rates, rates[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["svm_hard_unit", "svm_nu", "svm_nu_sum", "svm_1norm_unit"])
+def test_one_class_where_two_are_needed(name: str) -> None:
+    none = refused(name, {"x": LINE, "y": np.ones(4)}, kernels=LINEAR)
+    assert none.status == "unbounded"
+    assert "those of one class" in none.diagnostics[0].help
+
+
+@pytest.mark.parametrize("name", ["svm_hard", "svm_1norm", "svm_2norm"])
+def test_one_class_where_b_alone_is_enough(name: str) -> None:
+    solution = solve(name, {"x": LINE, "y": np.ones(4)}, kernels=LINEAR)
+    assert solution.status == "optimal"
+    assert solution.value == pytest.approx(0.0, abs=1e-12)
+    assert solution.scalars["b"] >= 1.0
+    assert "K542" in {warning.code for warning in solution.warnings}
+
+
+# ------------------------------------------- answers that need a word with them
+
+
+def test_a_sphere_whose_price_is_below_one_by_l() -> None:
+    """r = 0, alpha = C, c the mean (KM 7.8 with C l < 1): the value is C sum |x - mean|^2."""
+    solution = solve("sphere_soft", {"x": LINE}, {"C": 0.2}, LINEAR)
+    compare("K622", [noted(solution, "K622")])
+    assert solution.status == "optimal"
+    assert solution.scalars["r^2"] == 0.0
+    np.testing.assert_array_equal(solution.multipliers["inside"], 0.2)
+    assert solution.value == pytest.approx(0.2 * ((LINE - LINE.mean()) ** 2).sum())
+    above = solve("sphere_soft", {"x": LINE}, {"C": 0.26}, LINEAR)
+    assert "K622" not in {warning.code for warning in above.warnings}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("svm_hard_unit", {}), ("svm_1norm_unit", {"C": 2.0}), ("svm_2norm_unit", {"C": 2.0})]
+)
+def test_reduced_hulls_that_meet(name: str, parameters: dict[str, float]) -> None:
+    """Interleaved points: no unit vector is better than w = 0, or than a short one where slacks are squared."""
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    solution = solve(name, {"x": LINE, "y": y}, parameters, LINEAR)
+    assert solution.status == "optimal"
+    note = noted(solution, "K623")
+    if name == "svm_hard_unit":
+        compare("K623", [note])
+    assert solution.quantities["||w||^2"] < 0.9
+    apart = solve(name, {"x": LINE, "y": np.array([1.0, 1.0, -1.0, -1.0])}, parameters, LINEAR)
+    assert "K623" not in {warning.code for warning in apart.warnings}
+    assert apart.quantities["||w||^2"] == pytest.approx(1.0)
+
+
+# ------------------------------------------------------------ what is refused
+
+
+def test_duals_that_are_no_quadratic_programs() -> None:
+    model = read_model(Path(__file__).parents[1] / "algebra" / "models" / "two_cones.kspec")
+    with pytest.raises(KdslError) as caught:
+        solve(model, {"x": LINE, "y": np.array([1.0, 1.0, -1.0, -1.0])})
+    compare("K614", caught.value.diagnostics)
+
+
+def test_an_entropy_beside_slacks() -> None:
+    path = Path(__file__).parents[1] / "algebra" / "models" / "evidence" / "logistic_and_hinge.kspec"
+    model = read_model(path)
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    data = {d.name: LINE if d.kind == "input" else y if d.name == "y" else y**2 for d in model.data}
+    with pytest.raises(KdslError) as caught:
+        solve(model, data)
+    compare("K615", caught.value.diagnostics)
+
+
+def test_too_many_entropies() -> None:
+    found = instance("loss_logistic", 3001, "linear", width=1)
+    with pytest.raises(KdslError) as caught:
+        solve(found.name, found.data, found.parameters, found.kernels)
+    compare("K616", caught.value.diagnostics)
+
+
+def test_every_code_of_these_modules_has_its_text() -> None:
+    root = Path(__file__).resolve().parents[2]
+    texts = [(root / "kdsl" / "solving" / name).read_text(encoding="utf-8") for name in SOURCES]
+    codes = {code for text in texts for code in re.findall(r'"(K6\d\d)"', text)}
+    assert codes == {"K614", "K615", "K616", "K620", "K621", "K622", "K623"}
+    assert {path.stem for path in EXPECTED.glob("K6*.txt")} >= codes
