@@ -27,10 +27,11 @@ def predictor_of(posed: Posed, point: Point) -> Predictor:
         carrying = np.any(coefficients[name] != 0, axis=0) | clipped
         used[unknown.space] = used.get(unknown.space, np.zeros(len(carrying), dtype=bool)) | carrying
     support: dict[str, Matrix] = {}
-    for name, mask in used.items():
+    places = {name: np.flatnonzero(mask).astype(np.int64) for name, mask in used.items()}
+    for name, place in places.items():
         points = posed.spaces[name].points
         assert points is not None
-        support[name] = points[np.flatnonzero(mask)]
+        support[name] = points[place]
     vectors = {
         name: Expanded(name, u.space, u.shape, coefficients[name][:, used[u.space]], u.squared_norms())
         for name, u in point.unknowns.items()
@@ -44,7 +45,8 @@ def predictor_of(posed: Posed, point: Point) -> Predictor:
         elif family.unknown.origin == "declared" and name in mentioned:
             scalars[name] = value
     parameters, sizes = dict(posed.parameters), posed.bound.sizes
-    return Predictor(posed.derivation.model, posed.kernels, support, vectors, scalars, parameters, sizes, repairs)
+    model, kernels = posed.derivation.model, posed.kernels
+    return Predictor(model, kernels, support, vectors, scalars, parameters, sizes, repairs, places)
 
 
 def _mentioned(model: Model) -> set[str]:

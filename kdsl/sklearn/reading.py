@@ -1,0 +1,237 @@
+"""What a spec offers an estimator: its input, its target, its weights, its predict clause and its parameters."""
+
+from __future__ import annotations
+
+import keyword
+import os
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kdsl.binding.binder import uses_precomputed
+from kdsl.binding.faults import listing, nearest
+from kdsl.binding.sources import first_size, is_feature_datum, target_datum
+from kdsl.language.diagnostics import KdslError
+from kdsl.language.model import Datum, Interval, Model, Prediction
+from kdsl.language.parser import parse_kernel
+from kdsl.language.syntax import Add, Call, Expr, Item, Mul, Name, Neg, Norm, Sum
+from kdsl.language.walk import children, walk
+from kdsl.sklearn.errors import FitError, refusal
+
+
+class Reading(NamedTuple):
+    """A model as an estimator sees it; "" where the model has no such datum."""
+
+    model: Model
+    clause: Prediction
+    input: str
+    target: str
+    weight: str
+
+    @property
+    def native(self) -> bool:
+        """Whether the spec tells any number of classes apart by itself."""
+        return self.clause.kind == "class"
+
+    def datum(self, name: str) -> Datum:
+        return next(datum for datum in self.model.data if datum.name == name)
+
+
+def model_of(spec: Any) -> Model:
+    """The model of a path, of a shipped spec's name, or of an object that is one or carries one as `model`."""
+    if isinstance(spec, Model):
+        return spec
+    if isinstance(getattr(spec, "model", None), Model):
+        return spec.model  # type: ignore[no-any-return]
+    if not isinstance(spec, str | os.PathLike):
+        raise TypeError(
+            f"spec must be a shipped spec's name, a path or a kdsl Model, not {spec!r} of type {type(spec).__name__}"
+        )
+    from kdsl import resources
+
+    path = os.fspath(spec)
+    if not os.path.isfile(path):
+        shipped = resources.spec_path(path)
+        if shipped is None:
+            raise ValueError(f"there is no spec {path!r}: no file, and {nearest(path, resources.spec_names())}")
+        path = shipped
+    return _read(path, os.stat(path).st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, changed: int) -> Model:
+    from kdsl.pipeline import read_spec
+
+    try:
+        return read_spec(path)
+    except KdslError as error:
+        raise FitError(error.diagnostics) from error
+
+
+def keywords_of(model: Model, taken: Sequence[str]) -> dict[str, str]:
+    """Parameter of the spec by the keyword that stands for it.
+
+    A name that Python or the estimator has already taken gets an underscore: `lambda_`, `tol_`.
+    """
+    result = {}
+    for parameter in model.parameters:
+        name = parameter.name
+        if name.endswith("_") or "__" in name:
+            raise refusal(
+                "K551",
+                f"the parameter `{name}` of `{model.name}` cannot be a parameter of an estimator",
+                "scikit-learn gives a meaning of its own to names that end in an underscore or have two in a row",
+                "rename it in the spec",
+            )
+        result[f"{name}_" if keyword.iskeyword(name) or name in taken else name] = name
+    return result
+
+
+def reading_of(model: Model, kinds: Sequence[str], estimator: str) -> Reading:
+    """The model's parts, or the reason why this kind of estimator has no use for it."""
+    clause = next((p for kind in kinds for p in model.predictions if p.kind == kind), None)
+    if clause is None:
+        found = [f"predict {p.kind}" for p in model.predictions]
+        raise refusal(
+            "K650",
+            f"{estimator} needs a spec with a clause {' or '.join(f'`predict {kind}`' for kind in kinds)}; "
+            f"`{model.name}` has {listing(found) if found else 'no predict clause'}",
+            help="add the clause to the spec, or take the estimator that goes with it",
+        )
+    if len(clause.formals) > 1:
+        raise refusal(
+            "K651",
+            f"`predict {clause.kind}` of `{model.name}` takes `{clause.formals[1]}` beside the new point",
+            "scikit-learn's predict has the points only",
+            "solve it with `kdsl.solve`, whose solution predicts with `extra={...}`",
+        )
+    size = first_size(model)
+    inputs = [d.name for d in model.data if is_feature_datum(d, {}) and d.sets[0].size == size]
+    if not inputs:
+        raise refusal(
+            "K521", f"`{model.name}` has no input with one point for each example", help="declare x[i] : input"
+        )
+    return Reading(model, clause, inputs[0], _target(model, clause), _weight(model, size))
+
+
+def _target(model: Model, clause: Prediction) -> str:
+    """The datum that `y` is, which for labels has two values and for classes a set of them."""
+    name = target_datum(model)
+    datum = next((d for d in model.data if d.name == name), None)
+    fits = {"label": "finite", "class": "set", "value": "real", "score": "real"}.get(clause.kind)
+    if fits is None:
+        return name
+    if datum is None or datum.kind != fits or (fits == "finite" and len(datum.values) != 2):
+        wanted = {"label": "y[i] : {-1, 1}", "class": "y[i] : classes"}.get(clause.kind, "y[i] : real")
+        raise refusal(
+            "K521",
+            f"`predict {clause.kind}` of `{model.name}` has no target to learn from",
+            f"its target is {f'`{name}`, of another kind' if name else 'missing'}",
+            f"declare {wanted}",
+        )
+    return name
+
+
+# --------------------------------------------------------------------- weights
+
+
+def _weight(model: Model, size: str) -> str:
+    """The datum that multiplies the loss of each example: real >= 0, 1 unless given, a factor in the objective."""
+    non_negative = Interval(Fraction(0), None)
+    found = [
+        d.name
+        for d in model.data
+        if d.kind == "real"
+        and [z.size for z in d.sets] == [size]
+        and d.interval[:3] == non_negative[:3]
+        and d.default == 1
+        and _only_multiplies(model, d.name)
+    ]
+    return "s" if "s" in found else (found[0] if len(found) == 1 else "")
+
+
+def _only_multiplies(model: Model, name: str) -> bool:
+    """Whether every mention of the datum is a factor of a product in the objective."""
+    elsewhere: list[Expr] = [
+        *(side for c in model.constraints for side in (c.comparison.left, c.comparison.right)),
+        *(side for c in model.constraints for w in c.where for side in (w.left, w.right)),
+        *(side for i in model.indices for w in i.where for side in (w.left, w.right)),
+        *(a.body for a in model.abbreviations),
+        *(p.body for p in model.predictions),
+    ]
+    if any(_mentions(part, name) for expression in elsewhere for part in walk(expression)):
+        return False
+    mentions = sum(_mentions(part, name) for part in walk(model.objective))
+    return mentions > 0 and mentions == sum(1 for _ in _factors(model.objective, name))
+
+
+def _mentions(part: Expr, name: str) -> bool:
+    return isinstance(part, Item) and part.base.id == name
+
+
+def _factors(objective: Expr, name: str) -> Iterator[Expr]:
+    """The mentions of the datum as the one multiplier of a term, outside losses, powers, products of vectors."""
+    stack = [(objective, False)]
+    while stack:
+        part, weighted = stack.pop()
+        if isinstance(part, Mul):
+            divisors = {p for p, operator in enumerate(part.operators, 1) if operator == "/"}
+            own = [f for p, f in enumerate(part.factors) if _mentions(f, name) and p not in divisors]
+            if len(own) == 1 and not weighted:
+                yield own[0]
+            stack += [(f, weighted or bool(own)) for p, f in enumerate(part.factors) if p not in divisors]
+        elif isinstance(part, Add | Sum | Neg):
+            stack += [(inner, weighted) for inner in children(part)]
+
+
+# --------------------------------------------------------------------- kernels
+
+
+def kernel_choices(model: Model, kernel: Any) -> dict[str, Any]:
+    """The kernels to put in the place of the spec's own: one for all of them, or one by name."""
+    if kernel is None:
+        return {}
+    if isinstance(kernel, dict):
+        return dict(kernel)
+    if not isinstance(kernel, str) and not callable(kernel):
+        raise TypeError(
+            f"kernel must be a kernel expression, a function of two matrices or a dict of these by name, not {kernel!r}"
+        )
+    return {declared.name: kernel for declared in model.kernels}
+
+
+def is_pairwise(model: Model, choices: dict[str, Any]) -> bool:
+    """Whether X is to be kernel values with the training points instead of features."""
+    for declared in model.kernels:
+        given = choices.get(declared.name, declared.expression)
+        expression = parse_kernel(f"{declared.name} = {given}")[0].kernel if isinstance(given, str) else given
+        if not callable(expression) and uses_precomputed(expression):
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- the clause
+
+
+def mentioned(reading: Reading) -> Iterator[Expr]:
+    """Every part of the predict clause, with the abbreviations that it uses written out."""
+    bodies = {a.name: a.body for a in reading.model.abbreviations}
+    pending = [reading.clause.body]
+    while pending:
+        for part in walk(pending.pop()):
+            yield part
+            if isinstance(part, Call | Name):
+                body = bodies.pop(part.function.id if isinstance(part, Call) else part.id, None)
+                pending += [] if body is None else [body]
+
+
+def names_in(reading: Reading) -> set[str]:
+    """Whatever the clause mentions."""
+    parts = list(mentioned(reading))
+    return {p.id for p in parts if isinstance(p, Name)} | {p.base.id for p in parts if isinstance(p, Item)}
+
+
+def is_affine(reading: Reading) -> bool:
+    """Whether the clause is an expansion plus a number: no squared norm, so nothing that depends on kappa(t, t)."""
+    return not any(isinstance(part, Norm) for part in mentioned(reading))
