@@ -10,6 +10,7 @@ import numpy as np
 
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import cite, fault, nearest
+from kdsl.binding.frames import is_frame, table_from_frame
 from kdsl.binding.points import FeatureMap, category_words
 from kdsl.binding.values import encode
 from kdsl.models.predictor import Predictor
@@ -50,9 +51,16 @@ class Fitted:
         return next(iter(self.feature_maps.values()))
 
     def points(self, points: Any, diagonal: Floats | None = None) -> Matrix:
-        """An array in the units of the data, through the column order and the scaling of training."""
+        """Points in the units of the data, through the column order and the scaling of training.
+
+        The columns of a frame go by name where it has those of training; those of an array by their order.
+        """
         import scipy.sparse as sp
 
+        if is_frame(points):
+            table = table_from_frame(points, "the new points")
+            if set(self.feature_map.columns) <= set(table.order):
+                return self.feature_map.apply(table).features
         array = points if sp.issparse(points) else np.atleast_2d(np.asarray(points, dtype=np.float64))
         return self.feature_map.apply_array(array, "the new points", diagonal).features
 

@@ -39,6 +39,7 @@ from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
 from kdsl.models.container import AGAIN, Container, pack, replacing, unpack
 from kdsl.models.fitted import Fitted
+from kdsl.models.header_form import check_fit, check_form, try_out
 from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution
 from kdsl.solving.certificate import Certificate, Residual
@@ -101,11 +102,12 @@ def contents(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         "spec": solution.derivation.model.source,
         "parameters": reals(solution.parameters),
         "kernels": {name: record_kernel(kernel) for name, kernel in predictor.kernels.items()},
-        "binding": dict(solution.binding),
+        "binding": plain(solution.binding),
         "data": {"hash": bound.data_hash, "sizes": dict(bound.sizes), "sources": dict(bound.sources)},
         "features": {name: record_features(m) for name, m in bound.feature_maps.items()},
         "labels": {name: record_labels(m) for name, m in bound.label_maps.items()},
         "label_sets": {name: record_labels(m) for name, m in bound.label_sets.items()},
+        "asked": dict(solution.asked),
         "status": solution.status,
         "message": solution.message,
         "backend": solution.backend,
@@ -179,6 +181,15 @@ def bounds_of(report: PsdReport) -> dict[str, float]:
     return {"at_least": report.at_least, "at_most": report.at_most, "rounding": report.rounding}
 
 
+def plain(value: Any) -> Any:
+    """What `bind` was asked for, in the types that JSON has."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(part) for part in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
 def reals(values: Mapping[str, float]) -> dict[str, float | str | None]:
     return {name: real(value) for name, value in values.items()}
 
@@ -210,13 +221,14 @@ def restore(container: Container, path: str, functions: Mapping[str, Function] |
     """The model of a container; whatever a damaged header lacks is a K655."""
     try:
         return restored(container, path, functions)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         what = f"{type(error).__name__}: {error}"
         raise fault("K655", f"`{path}` is damaged: its header does not make sense", what, AGAIN) from None
 
 
 def restored(container: Container, path: str, functions: Mapping[str, Function] | None) -> LoadedModel:
     header, arrays = container.header, container.arrays
+    check_form(header)
     kernels = {name: restore_kernel(record, functions) for name, record in header["kernels"].items()}
     predictor = Predictor(
         restore_spec(header),
@@ -246,6 +258,8 @@ def restored(container: Container, path: str, functions: Mapping[str, Function] 
         {name: m for name, m in label_sets.items() if isinstance(m, LabelSet)},
         dict(header["binding"].get("bindings", {})),
     )
+    check_fit(fitted)
+    try_out(fitted)
     return LoadedModel(
         path,
         header,
@@ -263,6 +277,8 @@ def restore_spec(header: Mapping[str, Any]) -> Model:
     from kdsl.solving.api import with_kernels
 
     model = parse_spec(header["spec"], header["model"])
+    if model.name != header["model"]:
+        raise ValueError(f"model is {header['model']}, the spec is that of {model.name}")
     return with_kernels(model, header["binding"].get("kernels", {}))[0]
 
 
@@ -290,6 +306,8 @@ def get_sparse(name: str, shape: Sequence[int], arrays: Arrays) -> Array:
 
 def get_points(name: str, shape: Sequence[int], arrays: Arrays) -> Matrix:
     if name in arrays:
+        if arrays[name].shape != tuple(shape):
+            raise ValueError(f"{name} has not the shape {shape}")
         return arrays[name]
     parts = (arrays[f"{name}/values"], arrays[f"{name}/columns"], arrays[f"{name}/starts"])
     return sp.csr_array(parts, shape=tuple(shape))

@@ -33,8 +33,8 @@ class Solution:
 
     multipliers are those of the Lagrangian by the label of their constraint, slacks and scalars the primal
     unknowns by name; interval is where a scalar that is not unique may lie. theta and outer are the dual point in
-    the coordinates of the normal form, grams what the audit found, binding what `bind` was asked for: enough to
-    compute everything again from the data.
+    the coordinates of the normal form, grams what the audit found, binding what `bind` was asked for and
+    asked the tolerances: enough to compute everything again from the data.
     """
 
     status: str
@@ -59,6 +59,7 @@ class Solution:
     outer: float | None = None
     grams: Mapping[str, PsdReport] = field(default_factory=dict)
     binding: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def value(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
 from kdsl.binding.kernels import DEFAULT_MEMORY
+from kdsl.binding.parameters import bind_parameters
 from kdsl.binding.python_kernel import Function
 from kdsl.binding.records import record_features, record_labels
 from kdsl.language.diagnostics import Diagnostic
@@ -25,8 +26,10 @@ from kdsl.solving.certificate import Certificate, relative_gap
 from kdsl.solving.certify import certify
 from kdsl.solving.posed import pose
 from kdsl.solving.predicting import predictor_of
+from kdsl.solving.solve import quantities_of, support_of
 from kdsl.solving.watched import Step, watched
 
+STATUSES = ("optimal", "optimal_inaccurate", "user_limit", "solver_error")
 ACCURACY = 1e-9  # relative; what two computations of the same number may differ by
 
 
@@ -71,21 +74,17 @@ def verify_model(
     if any(finding.code == "K656" for finding in findings):
         return Verification(loaded, (), tuple(findings))
     predictor = loaded.fitted.predictor
-    posed = pose(
-        derive(loaded.model, {name: Fraction(value) for name, value in predictor.parameters.items()}),
-        bound,
-        predictor.parameters,
-        predictor.kernels,
-        memory,
-        policy,
-        seed,
-    )
-    if step is not None:
-        posed = watched(posed, step)
-    outer = loaded.header["outer"]
+    outer, support = loaded.header["outer"], loaded.header["support"]
+    quantities = {name: float(value) for name, value in loaded.header["quantities"].items()}
     try:
+        parameters = bind_parameters(loaded.model, predictor.parameters)
+        known = {name: Fraction(value) for name, value in parameters.items()}
+        posed = pose(derive(loaded.model, known), bound, parameters, predictor.kernels, memory, policy, seed)
+        posed = posed if step is None else watched(posed, step)
+        if (outer is None) != (posed.energies.outer is None):
+            raise ValueError("it has a multiplier of the norm too many or too few")
         point = certify(posed, loaded.theta, None if outer is None else float(outer))
-    except (ValueError, IndexError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         findings.append(differs("theta", f"the dual point does not fit the problem: {error}"))
         return Verification(loaded, (), tuple(findings))
     figures = compared(loaded.certificate, point.certificate)
@@ -93,8 +92,12 @@ def verify_model(
         differs(f.name, f"stored {words(f.stored)}, computed {words(f.computed)}") for f in figures if not f.holds
     ]
     findings += consistency(loaded.certificate)
+    findings += array_findings("theta", loaded.theta, point.theta)
     findings += multiplier_findings(loaded, point.multipliers)
     findings += predictor_findings(predictor, predictor_of(posed, point))
+    findings += status_findings(loaded, point.certificate)
+    findings += [differs("support", words) for words in record_differences(asdict(support_of(point)), support)]
+    findings += scalar_findings(quantities, quantities_of(posed, point))
     families = point.scalar_problem.families
     computed = {n: float(f.read(point.scalars.z)) for n, f in families.items() if not f.unknown.indices}
     findings += scalar_findings(loaded.scalars, computed)
@@ -106,12 +109,11 @@ def verify_model(
 
 def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
     """The data as bound now against what the file says of them: hash, features and labels."""
-    found = []
     header = loaded.header
     if bound.data_hash != header["data"]["hash"]:
         sizes = ", ".join(f"{name} = {n}" for name, n in bound.sizes.items())
         then = ", ".join(f"{name} = {n}" for name, n in header["data"]["sizes"].items())
-        found.append(
+        return [
             Diagnostic(
                 "K656",
                 "these are not the data that the model was fitted on",
@@ -120,15 +122,16 @@ def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
                 f"then {then}",
                 "give the training data, unchanged and in the same order",
             )
-        )
+        ]
     records = {
+        "sizes": (dict(bound.sizes), header["data"]["sizes"]),
         "features": ({n: record_features(m) for n, m in bound.feature_maps.items()}, header["features"]),
         "labels": ({n: record_labels(m) for n, m in bound.label_maps.items()}, header["labels"]),
         "label sets": ({n: record_labels(m) for n, m in bound.label_sets.items()}, header["label_sets"]),
     }
-    for what, (now, stored) in records.items():
-        found += [differs(what, place) for place in record_differences(now, stored)]
-    return found
+    return [
+        differs(what, place) for what, (now, stored) in records.items() for place in record_differences(now, stored)
+    ]
 
 
 def record_differences(now: Any, stored: Any, place: str = "") -> list[str]:
@@ -186,6 +189,16 @@ def consistency(stored: Certificate) -> list[Diagnostic]:
         if stored.rel_gap != expected:
             found.append(differs("rel_gap", f"stored {stored.rel_gap!r}, value and dual give {expected!r}"))
     return found
+
+
+def status_findings(loaded: LoadedModel, now: Certificate) -> list[Diagnostic]:
+    """Nothing is called optimal that the certificate does not prove at the tolerances asked for."""
+    asked, stored = loaded.header["asked"], loaded.status
+    kkt_tol = None if asked["kkt_tol"] is None else float(asked["kkt_tol"])
+    proven = now.status(float(asked["tol"]), kkt_tol)
+    if stored not in STATUSES or (stored == "optimal" and proven != "optimal"):
+        return [differs("status", f"stored {stored}, the certificate proves {proven or 'nothing'}")]
+    return []
 
 
 def multiplier_findings(loaded: LoadedModel, now: Mapping[str, Array]) -> list[Diagnostic]:

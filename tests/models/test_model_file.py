@@ -111,6 +111,19 @@ def test_groups_beside_the_points(tmp_path: Path) -> None:
     assert np.array_equal(loaded.predict(new, {"g": ["south"] * 9}), solution.predict(new, {"g": ["south"] * 9}))
 
 
+def test_frames_go_by_the_names_of_their_columns(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    data = two_classes()
+    frame = pandas.DataFrame({"u": data["x"][:, 0], "v": data["x"][:, 1], "y": data["y"]})
+    solution = solve("svm_1norm", frame, features=("u", "v"))
+    solution.save(tmp_path / "model.kdsl")
+    loaded = load_model(tmp_path / "model.kdsl")
+    turned = frame[["v", "u"]]
+    assert np.array_equal(loaded.decision(turned), solution.decision(data["x"]))
+    assert np.array_equal(solution.predict(turned), solution.predict(data["x"]))
+    assert verify_model(str(tmp_path / "model.kdsl"), frame).holds
+
+
 def test_python_kernels_are_given_again(tmp_path: Path) -> None:
     def mine(x: Any, z: Any) -> Any:
         return (x @ z.T + 1.0) ** 2
