@@ -222,3 +222,14 @@ def test_thundersvm_one_class(shared: Path, tmp_path: Path) -> None:
     solved("one_class", "--data", table, *options)
     novelty = np.array([float(word) for word in kdsl("predict", tmp_path / "m.kdsl", table).out.split()[1:]])
     assert abs(int((novelty <= 0).sum()) - 135) <= 3  # those on the surface may fall on either side
+
+
+def test_skin_of_the_orange(shared: Path, root: Path) -> None:
+    """One setting of table 12.2 with three values of C; tests/campaigns/skin_of_the_orange.py does all of them."""
+    import importlib.util
+
+    found = importlib.util.spec_from_file_location("orange", root / "tests" / "campaigns" / "skin_of_the_orange.py")
+    assert found is not None and found.loader is not None
+    campaign = importlib.util.module_from_spec(found)
+    found.loader.exec_module(campaign)
+    assert campaign.mean_error(shared, 4, 2, (0.1, 1.0, 10.0)) == pytest.approx(0.078, abs=0.01)
