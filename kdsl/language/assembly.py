@@ -13,6 +13,8 @@ from kdsl.language.syntax import (
     DataLine,
     IndexLine,
     KernelLine,
+    LetDecl,
+    LossDecl,
     Name,
     ParamLine,
     Span,
@@ -92,12 +94,18 @@ def _late_model(line: ModelLine) -> Diagnostic:
 
 def _underscores(statements: list[Statement], tokens: list[Token], faults: list[Diagnostic]) -> None:
     """Report `xi_i` where `xi[i]` is declared and `xi_i` is not."""
-    suspects = [token for token in tokens if token.type == "NAME" and "_" in token.text[1:]]
+    suspects = [
+        token
+        for before, token in zip([None, *tokens], tokens, strict=False)
+        if token.type == "NAME" and "_" in token.text[1:] and not (before and before.text == "model")
+    ]
     if not suspects:
         return
     entries = [e for s in statements if isinstance(s, (DataLine, ParamLine, VarLine)) for e in s.entries]
     indexed = {entry.name.id for entry in entries if entry.subscripts}
     declared = {entry.name.id for entry in entries}
+    declared |= {s.name.id for s in statements if isinstance(s, (LetDecl, LossDecl))}
+    declared |= {c.label.id for s in statements if isinstance(s, SubjectTo) for c in s.constraints}
     for token in suspects:
         base, _, index = token.text.rpartition("_")
         if base in indexed and token.text not in declared and index:

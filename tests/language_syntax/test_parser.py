@@ -363,3 +363,11 @@ def test_the_empty_file_is_an_empty_spec() -> None:
 )
 def test_codes(text: str, expected: list[str]) -> None:
     assert codes(text) == expected
+
+
+def test_an_underscore_is_a_slip_only_where_nothing_has_the_name() -> None:
+    text = (
+        "model group_bias\nindex i in 1..l\ndata x[i] : input, group[i] : real\nvar margin[i] : real\n"
+        "let group_of = 1\nminimize sum[i] margin[i]^2\nsubject to\n  margin_low[i]: margin[i] >= group_of * group[i]\n"
+    )
+    assert parse_spec_text(text).name == Name("group_bias")
