@@ -17,6 +17,12 @@ from kdsl.language.syntax import Add, Call, Comparison, Expr, Item, Mul, Name, N
 Operand: TypeAlias = "Expression | float | Fraction"
 
 
+class Operator:
+    """What has operators of its own: an expression leaves it to them."""
+
+    __slots__ = ()
+
+
 class Expression:
     """A formula over the declared names of one problem."""
 
@@ -137,8 +143,8 @@ class Condition:
             label = Label(site.span, "a second relation")
             raise refused(self.sources, Diagnostic("K118", "a constraint has one relation", (label,), why, hint))
         raise TypeError(
-            f"`{self!r}` is a condition of the problem and has no truth value: "
-            "give several conditions one after the other, without `and`, `or`, `not` and `if`"
+            f"`{self!r}` is a condition of the problem and has no truth value: give several conditions one after "
+            "the other, without `and`, `or`, `not` and `if`, and write a <= b <= c as two"
         )
 
 
@@ -202,13 +208,9 @@ def number_node(value: object, span: Span, sources: Sources) -> Expr:
     return Neg(Number(text, span), span) if negative else Number(text, span)
 
 
-def is_operand(value: object) -> bool:
-    return isinstance(value, Expression) or (isinstance(value, Real) and not isinstance(value, bool))
-
-
 def _chained(left: Operand, operator: str, right: Operand, chain: type[Add] | type[Mul]) -> Expression:
     """A flat sum or product; what stands on the right of an operator keeps its brackets."""
-    if not is_operand(left) or not is_operand(right):
+    if isinstance(left, Operator) or isinstance(right, Operator):
         return cast(Expression, NotImplemented)
     sources = next(side.sources for side in (left, right) if isinstance(side, Expression))
     site = sources.here()
@@ -223,7 +225,7 @@ def _chained(left: Operand, operator: str, right: Operand, chain: type[Add] | ty
 
 
 def _compared(left: Expression, relation: str, right: Operand) -> Condition:
-    if not is_operand(right):
+    if isinstance(right, Operator):
         return cast(Condition, NotImplemented)
     site = left.sources.here()
     first, second = site.operands()

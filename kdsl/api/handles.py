@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kdsl.api.expressions import Expression, Operand, built, operand_at
-from kdsl.api.kernels import KernelExpression
 from kdsl.api.places import Sources
-from kdsl.language.syntax import Call, KernelCall, Name
+from kdsl.language.syntax import Call, Name
 
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
@@ -104,16 +103,6 @@ class Constraint:
             return None
         multipliers = solution.multipliers[self.label]
         return multipliers if multipliers.shape else float(multipliers)
-
-
-class Kernel(KernelExpression):
-    """A declared kernel: what H(k) names, and a part of other kernels."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        super().__init__(KernelCall(Name(name), ()))
-        self.name = name
 
 
 class Function:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Real
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
-from kdsl.api.expressions import Expression, number_node
-from kdsl.api.places import Sources
+from kdsl.api.expressions import Expression, Operator, number_node, operand_at
+from kdsl.api.naming import name_at
+from kdsl.api.places import Sources, spot
 from kdsl.language.syntax import (
-    NOWHERE,
     Expr,
     KernelCall,
     KernelExpr,
@@ -26,19 +27,22 @@ Value: TypeAlias = Expression | float | Fraction | str
 Factor: TypeAlias = "KernelExpression | Expression | float | Fraction"
 
 
-class KernelExpression:
-    """A kernel built from others by sums, products and factors; its places are filled in when it is declared."""
+class KernelExpression(Operator):
+    """A kernel made of others by sums, products and factors.
 
-    __slots__ = ("node",)
+    It belongs to no problem until it is declared; `make` then builds its tree with places in the problem's sources.
+    """
+
+    __slots__ = ("make",)
     __array_ufunc__ = None
 
-    def __init__(self, node: KernelExpr) -> None:
-        self.node = node
+    def __init__(self, make: Callable[[Sources], KernelExpr]) -> None:
+        self.make = make
 
     def __repr__(self) -> str:
         from kdsl.language.printer import print_kernel
 
-        return print_kernel(self.node)
+        return print_kernel(self.make(Sources()))
 
     def __add__(self, other: Factor) -> KernelExpression:
         return _joined(self, other, KernelSum)
@@ -54,59 +58,90 @@ class KernelExpression:
 
     def on(self, *columns: str) -> KernelExpression:
         """The kernel that sees only these columns."""
-        return KernelExpression(KernelOn(self.node, tuple(Name(column) for column in columns)))
+        at = spot()
+
+        def make(sources: Sources) -> KernelExpr:
+            site = sources.site(at)
+            names = tuple(name_at(column, site.argument(n), sources) for n, column in enumerate(columns))
+            return KernelOn(self.make(sources), names, site.span)
+
+        return KernelExpression(make)
 
 
 def _joined(left: Factor, right: Factor, chain: type[KernelSum] | type[KernelProduct]) -> KernelExpression:
-    first, second = kernel_node(left), kernel_node(right)
-    if isinstance(first, chain):
-        return KernelExpression(chain((*first[0], second)))
-    return KernelExpression(chain((first, second)))
+    """A flat sum or product; what stands on the right of an operator keeps its brackets."""
+    at = spot()
+    for side in (left, right):
+        _check_factor(side)
+
+    def make(sources: Sources) -> KernelExpr:
+        site = sources.site(at)
+        places = site.operands()
+        first, second = kernel_node(left, places[0], sources), kernel_node(right, places[1], sources)
+        parts = first[0] if isinstance(first, chain) else (first,)
+        return chain((*parts, second), site.span)
+
+    return KernelExpression(make)
 
 
-def kernel_node(value: object) -> KernelExpr:
-    """A kernel, the parameter or the number that multiplies one."""
-    if isinstance(value, KernelExpression):
-        return value.node
-    if isinstance(value, Expression) and isinstance(value.node, Name):
-        return KernelCall(Name(value.node.id), ())
-    if not isinstance(value, Real):
-        raise TypeError(f"{value!r} is neither a kernel nor a factor of one")
-    number = number_node(value, NOWHERE, Sources())
-    if not isinstance(number, Number):
+def _check_factor(value: object) -> None:
+    if isinstance(value, KernelExpression) or (isinstance(value, Expression) and isinstance(value.node, Name)):
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{value!r} is neither a kernel nor a number or parameter that multiplies one")
+    if not float(value) >= 0:
         raise ValueError(f"a kernel cannot be multiplied by {value}: the product would not be a kernel")
-    return KernelNumber(number)
 
 
-def located(node: KernelExpr, span: Span) -> KernelExpr:
-    """The same kernel, every part of it standing where its declaration does."""
-    return cast(KernelExpr, _moved(node, span))
-
-
-def _moved(part: Any, span: Span) -> Any:
-    if isinstance(part, Span):
-        return span
-    if not isinstance(part, tuple):
-        return part
-    parts = [_moved(one, span) for one in part]
-    return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
-
-
-def _family(name: str, arguments: dict[str, Value | None]) -> KernelExpression:
-    given = tuple((Name(word), _argument(value)) for word, value in arguments.items() if value is not None)
-    return KernelExpression(KernelCall(Name(name), given))
-
-
-def _argument(value: Value | KernelExpression) -> Expr:
-    if isinstance(value, str):
-        return Name(value)
-    if isinstance(value, Expression):
-        return value.node
+def kernel_node(value: object, span: Span, sources: Sources) -> KernelExpr:
+    """A kernel, or the parameter or number that multiplies one, at its place."""
+    if isinstance(value, Declared):
+        return KernelCall(Name(value.name, span), (), span)
     if isinstance(value, KernelExpression):
-        if isinstance(value.node, KernelCall) and not value.node.arguments:
-            return value.node.name
-        raise TypeError("a kernel inside another must be declared first: q = p.kernel('q', ...)")
-    return number_node(value, NOWHERE, Sources())
+        return value.make(sources)
+    if isinstance(value, Expression) and isinstance(value.node, Name):
+        return KernelCall(Name(value.node.id, span), (), span)
+    _check_factor(value)
+    number = number_node(value, span, sources)
+    assert isinstance(number, Number)
+    return KernelNumber(number, span)
+
+
+def _family(name: str, arguments: Mapping[str, Value | KernelExpression | None]) -> KernelExpression:
+    at = spot()
+    given = {word: value for word, value in arguments.items() if value is not None}
+    for value in given.values():
+        if isinstance(value, KernelExpression) and not isinstance(value, Declared):
+            raise TypeError("a kernel inside another must be declared first: q = p.kernel('q', ...)")
+
+    def make(sources: Sources) -> KernelExpr:
+        site = sources.site(at)
+        order = list(arguments)
+        pairs = [
+            (Name(word, site.keywords(word)), _argument(value, site.argument(order.index(word), word), sources))
+            for word, value in given.items()
+        ]
+        return KernelCall(Name(name, site.callee()), tuple(pairs), site.span)
+
+    return KernelExpression(make)
+
+
+class Declared(KernelExpression):
+    """A kernel with a name of its own: what H(k) names, and a part of other kernels."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(lambda sources: KernelCall(Name(name), ()))
+        self.name = name
+
+
+def _argument(value: Value | KernelExpression, span: Span, sources: Sources) -> Expr:
+    if isinstance(value, Declared):
+        return Name(value.name, span)
+    if isinstance(value, str):
+        return name_at(value, span, sources)
+    return operand_at(value, span, sources)
 
 
 def linear() -> KernelExpression:
@@ -141,6 +176,6 @@ def precomputed() -> KernelExpression:
     return _family("precomputed", {})
 
 
-def normalized(of: KernelExpression) -> KernelExpression:
+def normalized(of: Declared) -> KernelExpression:
     """q(x, z) / sqrt(q(x, x) q(z, z)) for a declared kernel q."""
-    return KernelExpression(KernelCall(Name("normalized"), ((Name("of"), _argument(of)),)))
+    return _family("normalized", {"of": of})

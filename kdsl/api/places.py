@@ -68,6 +68,13 @@ class Site:
             return self.span
         return self._bare(node.args[position])
 
+    def written(self, first: int, last: int) -> Span:
+        """All that stands from one argument to another, as it is written."""
+        node = self._parsed()
+        if not isinstance(node, ast.Call) or last >= len(node.args):
+            return self.span
+        return Span(self._span(node.args[first]).start, self._span(node.args[last]).end)
+
     def keyword(self, name: str) -> Span:
         """The value of a keyword; the whole call where it is not given."""
         node = self._parsed()
@@ -138,6 +145,23 @@ def _characters(line: str, column: int) -> int:
     return column if line.isascii() else len(line.encode()[:column].decode(errors="replace"))
 
 
+class Spot(NamedTuple):
+    """An operation that is being carried out, before it is looked up where it is written."""
+
+    code: CodeType
+    instruction: int
+    line: int
+    names: dict[str, object]  # the globals of its module: they know where its source is
+
+
+def spot() -> Spot | None:
+    """What the caller of this package is doing, None where only the package itself is running."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "kdsl":
+        frame = frame.f_back
+    return None if frame is None else Spot(frame.f_code, frame.f_lasti, frame.f_lineno, frame.f_globals)
+
+
 class Sources:
     """The Python files in which a problem is written, one after the other, as one text."""
 
@@ -151,20 +175,19 @@ class Sources:
         return "\n".join(file.text for file in self._files.values())
 
     def here(self) -> Site:
-        """What the caller is doing: the innermost operation outside this package that is being carried out."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("kdsl.api"):
-            frame = frame.f_back
-        if frame is None:
-            return Site(0, 0, "")
-        file = self._file(frame)
-        first, last, start, end = self._range(frame)
-        if first is None or first > len(file.lines):
+        """What the caller of this package is doing, in the text of all sources."""
+        return self.site(spot())
+
+    def site(self, at: Spot | None) -> Site:
+        """Where an operation is written; an empty place where no source can be had."""
+        file = None if at is None else self._file(at)
+        if at is None or file is None or not 0 < at.line <= len(file.lines):
             self.complete = False
-            return Site(file.base, file.base, "")
-        if last is None or last > len(file.lines) or start is None or end is None:
-            line = file.lines[first - 1]
-            last, start, end = first, len(line) - len(line.lstrip()), len(line.rstrip().encode())
+            return Site(0, 0, "")
+        first, last, start, end = self._range(at)
+        if first is None or last is None or start is None or end is None or last > len(file.lines):
+            line = file.lines[at.line - 1]
+            first, last, start, end = at.line, at.line, len(line) - len(line.lstrip()), len(line.rstrip().encode())
         low, high = file.offset(first, start), file.offset(last, end)
         return Site(file.base + low, file.base + high, file.text[low:high])
 
@@ -173,17 +196,15 @@ class Sources:
         files = list(self._files.values())
         return next((file for file in reversed(files) if file.base <= span.start), files[0])
 
-    def _file(self, frame: FrameType) -> File:
-        name = frame.f_code.co_filename
+    def _file(self, at: Spot) -> File:
+        name = at.code.co_filename
         if name not in self._files:
-            lines = linecache.getlines(name, frame.f_globals)
+            lines = linecache.getlines(name, at.names)
             base = sum(len(file.text) + 1 for file in self._files.values())
             self._files[name] = File(name, base, "".join(lines), tuple(lines))
         return self._files[name]
 
-    def _range(self, frame: FrameType) -> _Range:
-        code = frame.f_code
-        if code not in self._ranges:
-            self._ranges[code] = list(code.co_positions())
-        first, last, start, end = self._ranges[code][frame.f_lasti // 2]
-        return (frame.f_lineno if first is None else first), last, start, end
+    def _range(self, at: Spot) -> _Range:
+        if at.code not in self._ranges:
+            self._ranges[at.code] = list(at.code.co_positions())
+        return self._ranges[at.code][at.instruction // 2]

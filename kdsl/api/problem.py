@@ -10,8 +10,8 @@ from kdsl.api.domains import Bound, Open, finite_domain, real_domain, set_domain
 from kdsl.api.errors import ProblemError, Report, reports_of, reports_text
 from kdsl.api.expressions import Condition, Expression, Operand, conditions_of, operand_at, refused
 from kdsl.api.functions import index_name
-from kdsl.api.handles import Constraint, Function, HilbertUnknown, Index, Kernel, Parameter, Unknown
-from kdsl.api.kernels import KernelExpression, kernel_node, located
+from kdsl.api.handles import Constraint, Function, HilbertUnknown, Index, Parameter, Unknown
+from kdsl.api.kernels import Declared, KernelExpression, kernel_node
 from kdsl.api.naming import name_at
 from kdsl.api.places import Site, Sources
 from kdsl.language import syntax as s
@@ -66,7 +66,7 @@ class Problem:
         site = self._declaring()
         named = self._named(name, site)
         places = [site.argument(1 + n) for n in range(len(over))]
-        found, size = self._set(over, places, site)
+        found, size = self._set(over, places, site.written(1, len(over)))
         self._indices.append(s.IndexDecl((named,), (found,), (), site.span))
         return Index(named, self.sources, size)
 
@@ -79,7 +79,7 @@ class Problem:
         for n, one in enumerate(over):
             at = site.argument(1 + n)
             parts = one if isinstance(one, tuple) else (one,)
-            found, size = self._set(parts, [at] * len(parts), site)
+            found, size = self._set(parts, [at] * len(parts), at)
             sets.append(found)
             if n < len(named):
                 handles.append(Index(named[n], self.sources, size))
@@ -150,10 +150,10 @@ class Problem:
         self._variables.append(entry)
         return Unknown(entry.name, self)
 
-    def hilbert(self, name: str, kernel: Kernel, *indices: Index) -> HilbertUnknown:
+    def hilbert(self, name: str, kernel: Declared, *indices: Index) -> HilbertUnknown:
         """An unknown vector in the space of a kernel, or one for each member of its indices."""
         site = self._declaring()
-        if not isinstance(kernel, Kernel):
+        if not isinstance(kernel, Declared):
             raise TypeError(f"{kernel!r} is not declared yet: k = p.kernel('k', {kernel!r})")
         place = site.argument(1, "kernel")
         domain = s.Domain("hilbert", name=s.Name(kernel.name, place), span=place)
@@ -161,19 +161,19 @@ class Problem:
         self._variables.append(entry)
         return HilbertUnknown(entry.name, self)
 
-    def kernel(self, name: str, kernel: KernelExpression | Callable[..., Any]) -> Kernel:
+    def kernel(self, name: str, kernel: KernelExpression | Callable[..., Any]) -> Declared:
         """A kernel of `kdsl.api.kernels`, or a Python function of two matrices of points."""
         site = self._declaring()
         named = self._named(name, site)
         place = site.argument(1, "kernel")
         if isinstance(kernel, (KernelExpression, Expression)) or not callable(kernel):
-            node = located(kernel_node(kernel), place)
+            node = kernel_node(kernel, place, self.sources)
         else:
             function = name_at(getattr(kernel, "__name__", "function"), place, self.sources)
             self._functions[function.id] = kernel
             node = s.KernelCall(function, (), place)
         self._kernels.append(s.KernelDecl(named, node, site.span))
-        return Kernel(named.id)
+        return Declared(named.id)
 
     def let(self, name: str, body: Callable[..., Operand] | Expression) -> Any:
         """An abbreviation that keeps its name: `f = p.let("f", lambda t: inner(w, phi(t)) + b)`."""
@@ -265,7 +265,7 @@ class Problem:
 
     def check(self) -> str:
         """Everything that the compiler has to say, warnings included, as text; "" for nothing."""
-        spec, text, _ = self._source()
+        spec, text = self._source()
         _, diagnostics = check_spec(spec, text, self._name.id, tuple(self._functions))
         return reports_text(self._reports(diagnostics))
 
@@ -362,22 +362,21 @@ class Problem:
         from kdsl.api.session import Session
 
         if self._session is None:
-            spec, text, located = self._source()
+            spec, text = self._source()
             model, diagnostics = check_spec(spec, text, self._name.id, tuple(self._functions))
             if model is None:
                 raise ProblemError(self._reports(diagnostics))
-            printed = text if not located else str(self)
-            self._session = Session(model, printed, self._functions, self._located)
+            self._session = Session(model, self.__str__, self._functions, self._located)
         return self._session
 
-    def _source(self) -> tuple[s.Spec, str, bool]:
-        """The tree, the text its spans are offsets into, and whether that text is Python."""
+    def _source(self) -> tuple[s.Spec, str]:
+        """The tree and the text its spans are offsets into: Python, or what is printed where no Python can be had."""
         if self.sources.complete:
-            return self.spec, self.sources.text, True
+            return self.spec, self.sources.text
         from kdsl.language.parser import parse_spec_text
 
         text = str(self)
-        return parse_spec_text(text), text, False
+        return parse_spec_text(text), text
 
     def _reports(self, diagnostics: Sequence[Diagnostic]) -> list[Report]:
         if self.sources.complete:
@@ -395,7 +394,7 @@ class Problem:
             raise TypeError(f"`{part!r}` belongs to another problem")
 
     def _set(
-        self, over: Sequence[str | int], places: Sequence[s.Span], site: Site
+        self, over: Sequence[str | int], places: Sequence[s.Span], span: s.Span
     ) -> tuple[s.Range | s.Name, s.Name | None]:
         """The set that an index runs over, and the name of its size."""
         if len(over) == 1 and isinstance(over[0], str):
@@ -404,7 +403,6 @@ class Problem:
             raise TypeError(f'an index runs over 1, "l" or over a set of labels such as "classes", not {over!r}')
         lower, upper = over
         first, last = s.Number(str(lower), places[0]), places[1]
-        span = s.Span(places[0].start, last.end)
         if isinstance(upper, str):
             size = name_at(upper, last, self.sources)
             return s.Range(first, size, span), size

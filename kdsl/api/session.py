@@ -34,17 +34,17 @@ class _Kept:
 
 
 class Session:
-    """One model; `text` is the specification that goes into model files, `located` puts an error at its lines."""
+    """One model; `text` writes the specification for model files, `located` puts an error at its lines."""
 
     def __init__(
         self,
         model: Model,
-        text: str,
+        text: Callable[[], str],
         functions: Mapping[str, Callable[..., Any]],
         located: Callable[[KdslError], KdslError],
     ) -> None:
         self.model = model
-        self._saved = model._replace(source=text)
+        self._text = text
         self._functions = functions
         self._located = located
         self._derivations: dict[object, Derivation] = {}
@@ -67,7 +67,7 @@ class Session:
             known = {p.name: p.default for p in self.model.parameters if p.default is not None}
             known.update({name: Fraction(value) for name, value in values.items()})
             try:
-                self._derivations[key] = derive(self._saved, known)
+                self._derivations[key] = derive(self.model, known)
             except KdslError as error:
                 raise self._located(error) from None
         return self._derivations[key]
@@ -109,7 +109,7 @@ class Session:
         room = DEFAULT_MEMORY if memory is None else memory
         kept = self._kept
         parameters = bind_parameters(self.model, dict(given))
-        model, functions = with_kernels(self._saved, kernels)
+        model, functions = with_kernels(self.model._replace(source=self._text()), kernels)
         if data is not None:
             kept = None
             bound = bind(model, tables_from_data(model, data), **binding)

@@ -1,0 +1,55 @@
+"""What a notebook shows of a problem written in Python, and what importing the builder costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from python_specs import PROBLEMS
+
+from kdsl.pipeline import derive, read_spec
+from kdsl.render import html, latex, text
+
+
+@pytest.mark.parametrize("name", ["svm_1norm", "svr_nu", "multiclass_delta", "sphere_nu", "loss_logistic"])
+def test_a_derivation_shows_itself(name: str) -> None:
+    derived = PROBLEMS[name]().derive()
+    fragment, mathematics = derived._repr_html_(), derived._repr_latex_()
+    inside = ElementTree.fromstring(fragment.replace("<style>", "<style><![CDATA[").replace("</style>", "]]></style>"))
+    assert inside.tag == "div" and inside.get("class") == "kdsl"
+    assert "<html" not in fragment and "<body>" not in fragment and "<math" in fragment
+    titles = [h.text for h in inside.iter("h2")]
+    assert "The Lagrangian" in titles
+    assert "$\\textbf{The Lagrangian}$" in mathematics
+    assert mathematics.count("$$") % 2 == 0 and mathematics.count("\\begin{aligned}") == mathematics.count("$$") // 2
+    assert mathematics.count("{") == mathematics.count("}")
+    assert "@{" not in mathematics and "\\begin{document}" not in mathematics
+
+
+def test_renderings_are_those_of_the_command_line() -> None:
+    derived = PROBLEMS["svr_nu"]().derive()
+    derivation = derive(read_spec("specs/svr_nu.kspec"))
+    assert str(derived) == derived.text() != derived.text(ascii=True)
+    assert derived.latex().startswith("% Derived by kdsl from the specification svr_nu.")
+    assert derived.html().startswith("<!DOCTYPE html>")
+    assert derived.text(ascii=True).isascii()
+    assert derived.derivation.dual == derivation.dual and derived.derivation.kkt == derivation.kkt
+    assert derived.latex() == latex.render(derived.derivation)
+    assert derived.html() == html.render(derived.derivation)
+    assert str(derived) == text.render(derived.derivation)
+
+
+def test_a_problem_shows_its_primal() -> None:
+    shown = PROBLEMS["svm_1norm"]()._repr_html_()
+    assert "The primal problem" in shown and "The Lagrangian" not in shown and "<math" in shown
+
+
+def test_the_builder_imports_no_numerics() -> None:
+    code = (
+        "import sys; import kdsl; kdsl.Problem('a'); "
+        "print(*sorted({'numpy', 'scipy', 'cvxpy', 'lark', 'rich'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "\n"
