@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kdsl.language.model import Model
 
 MISSING = ("K501", "K502", "K603", "K607", "K660")  # a file, a permission or a package that is not there
-USAGE = ("K547", "K573", "K602", "K662", "K667")  # a word on the command line that means nothing
+USAGE = ("K547", "K573", "K602", "K662", "K667", "K668")  # a word on the command line that means nothing
 FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdsl.plot.conjugates import loss as loss
+    from kdsl.plot.convergence import Moment as Moment
     from kdsl.plot.convergence import Record as Record
     from kdsl.plot.convergence import gap as gap
     from kdsl.plot.fits import with_data as with_data
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from kdsl.plot.surfaces import decision as decision
 
 _HOME = {
+    "Moment": "convergence",
     "Record": "convergence",
     "decision": "surfaces",
     "gap": "convergence",
@@ -26,7 +28,7 @@ _HOME = {
     "with_data": "fits",
 }
 
-__all__ = ["Record", "decision", "gap", "loss", "margins", "novelty", "save", "tube", "with_data"]
+__all__ = ["Moment", "Record", "decision", "gap", "loss", "margins", "novelty", "save", "tube", "with_data"]
 
 
 def __getattr__(name: str) -> object:

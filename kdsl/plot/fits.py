@@ -137,6 +137,8 @@ def fit_of(solved: Solved) -> Fit:
     fit = solved
     if isinstance(fit, Solution):
         fit = Fit(fit.derivation, fit.bound, fit.fitted, fit.multipliers, fit.scalars, fit.binding)
+    if not fit.fitted.feature_maps:
+        raise fault("K665", f"`{fit.model.name}` has no input, so there are no points to be drawn")
     if fit.fitted.feature_map.precomputed:
         raise fault(
             "K665",

@@ -58,8 +58,14 @@ def surface(fit: Fit, shown: tuple[int, ...], raw: Floats) -> tuple[Floats, Floa
 
 def margin_levels(found: Laws) -> list[float]:
     """Where y f(x) begins to cost: the margin, on both sides; [] where nothing has a margin."""
+    level = top_level(found)
+    return [] if level is None else [-level, level]
+
+
+def top_level(found: Laws) -> float | None:
+    """The margin: the last level, where it is above 0."""
     levels = found.levels()
-    return [-levels[-1], levels[-1]] if levels and levels[-1] > 0 else []
+    return levels[-1] if levels and levels[-1] > 1e-9 * float(np.abs(found.u).max()) else None
 
 
 def level_lines(axes: Axes, x: Floats, y: Floats, values: Floats, margins: list[float]) -> None:
@@ -86,11 +92,11 @@ def draw_points(axes: Axes, fit: Fit, found: Laws, raw: Floats) -> None:
 
 def margin_errors(found: Laws) -> Mask:
     """The support vectors on the wrong side of their margin; where there is a bound, the free ones lie on it."""
-    levels = found.levels()
-    if not levels or levels[-1] < 0:
+    level = top_level(found)
+    if level is None:
         return np.zeros(len(found.u), dtype=bool)
     suspects = found.at_bound if found.bounded else found.active
-    return np.asarray(suspects & (found.u < levels[-1] - 1e-6 * max(1.0, levels[-1])))
+    return np.asarray(suspects & (found.u < (1.0 - 1e-6) * level))
 
 
 def legend(fit: Fit, found: Laws) -> list[Entry]:
