@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 
 from kdsl.binding.table import Floats, Matrix
 
@@ -25,6 +24,8 @@ def squared_distances(others: Matrix) -> Callable[[Matrix], Floats]:
         return sparse_squared_distances(sp.csr_array(others))
     dense = np.asarray(others)
     if dense.shape[1] <= DIRECT_DIMENSION:
+        from scipy.spatial.distance import cdist  # slow to import, and not every kernel needs it
+
         return lambda points: np.asarray(cdist(to_dense(points), dense, "sqeuclidean"))
     centre = dense.mean(axis=0)
     centred = dense - centre
@@ -65,6 +66,8 @@ def sparse_squared_distances(others: sp.csr_array) -> Callable[[Matrix], Floats]
 
 def city_block_distances(others: Matrix) -> Callable[[Matrix], Floats]:
     """X -> the matrix of ||x - z||_1."""
+    from scipy.spatial.distance import cdist
+
     dense = to_dense(others)
     return lambda points: np.asarray(cdist(to_dense(points), dense, "cityblock"))
 

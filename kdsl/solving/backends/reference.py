@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from kdsl.solving.normal_form import Floats, NormalForm, Separable
 from kdsl.solving.raw_solution import RawSolution, Status
@@ -107,6 +106,8 @@ def steepest(up: Floats, down: Floats, dense: Dense) -> tuple[list[int], Floats,
     plus, minus = np.flatnonzero(np.isfinite(up)), np.flatnonzero(np.isfinite(down))
     cost = np.concatenate([up[plus], -down[minus]])
     keep = np.vstack([np.hstack([dense.A[:, plus], -dense.A[:, minus]]), np.r_[weight[plus], weight[minus]]])
+    from scipy.optimize import linprog  # slow to import, and every solve looks at every backend
+
     vertex = linprog(cost, A_eq=keep, b_eq=np.r_[np.zeros(rows), 2.0], bounds=(0, None), method="highs-ds")
     if vertex.x is None:
         return [], np.empty(0), 0.0
@@ -196,5 +197,7 @@ def _feasible(dense: Dense, problem: NormalForm, start: Floats | None) -> Floats
     t[n:] = np.maximum((dense.a - dense.A[:, :n] @ t[:n])[~problem.rows.equality], 0.0)
     if np.allclose(dense.A @ t, dense.a, rtol=0, atol=1e-12 * (1 + np.abs(dense.a).max(initial=0.0))):
         return t
+    from scipy.optimize import linprog  # slow to import, and every solve looks at every backend
+
     vertex = linprog(np.zeros(h.size), A_eq=dense.A, b_eq=dense.a, bounds=np.c_[h.lower, h.upper], method="highs-ds")
     return None if vertex.x is None else np.clip(vertex.x, h.lower, h.upper)
