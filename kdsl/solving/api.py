@@ -21,6 +21,7 @@ from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.energies import Energies
 from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.primal import Condition
@@ -54,15 +55,16 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
     theta, row_residual = feasible_point(lowered.problem, theta)
     products = Products.at(lowered.problem, theta)
     pairs = energies.folding.pairs == derivation.folding.pairs
-    kept = None if energies.outer is None or outer is None else (energies.outer, outer)
-    multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, kept)
-    norm = None if energies.norm is None else float(multipliers[energies.norm.label])
+    lowest = normal_form_value(lowered.problem, theta, products)
+    norm = _folded_multiplier(posed, lowest)
+    known = ((energies.outer, outer), (_label(energies), norm))
+    norms = {label: value for label, value in known if label is not None and value is not None}
+    multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, norms)
     primal = _primal_point(posed, lowered, products, norm)
     if norm is not None and norm < _DOUBTFUL:  # a direction that may be nothing but rounding: w = 0 may be better
         without = _primal_point(posed, lowered, products, 0.0)
         primal = min(primal, without, key=lambda candidate: candidate.value)
     unknowns, values, problem, scalars, value = primal
-    lowest = normal_form_value(lowered.problem, theta, products)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
     entropies = energies.dual.entropies
     if entropies:
@@ -81,6 +83,18 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
         row_residual,
     )
     return Point(lowered, theta, multipliers, unknowns, problem, scalars, certificate, outer)
+
+
+def _folded_multiplier(posed: Posed, lowest: float) -> float | None:
+    """lambda = sqrt(Q / k) of a norm that was folded away, from the optimum 4 k Q of what was minimised instead."""
+    norm = posed.energies.norm
+    if norm is None:
+        return None
+    return float(np.sqrt(max(lowest, 0.0)) / (2.0 * float(evaluate(norm.denominator, posed.values))))
+
+
+def _label(energies: Energies) -> str | None:
+    return None if energies.norm is None else energies.norm.label
 
 
 class _Primal(NamedTuple):

@@ -2,8 +2,8 @@
 
 One scalar beside slacks: every slack is the largest of its lower lines, so the primal is a convex piecewise
 quadratic F of the scalar; bisection over its sorted break points finds where F' changes sign, and the whole
-interval where F' = 0 when the minimiser is not unique. More scalars: a linear program (HiGHS) or a sparse
-quadratic one, polished (scalar_program.py).
+interval where F' = 0 when the minimiser is not unique. More scalars: a linear program
+(narrowed_program.py where it is large) or a polished quadratic one (scalar_program.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_minimum
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalar_program import least_scalars
@@ -41,6 +42,9 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
         return Scalars(_smooth_scalars(problem, lines))
     if lines is not None and len(few) <= 1:
         return lines.minimise()
+    v = None if lines is None else lines.narrowed()
+    if lines is not None and v is not None:
+        return Scalars(lines.at(v))
     z = least_scalars(problem)
     return Scalars(z if lines is None else lines.at(z[few]))
 
@@ -88,7 +92,7 @@ class _Lines:
     owner: NDArray[np.int64]  # position in `slacks`
     slopes: sp.csr_array
     height: Floats
-    hard: tuple[float, float]  # the interval that rows without a slack leave to a single scalar
+    hard: tuple[Floats, Floats, NDArray[np.bool_]]  # rows without a slack: G v + g <= 0, = 0 where so marked
 
     @property
     def slope(self) -> Floats:
@@ -113,16 +117,15 @@ class _Lines:
         slopes = sp.csr_array(sp.vstack([slopes, sp.csr_array((len(free), len(few)))]))
         height = np.concatenate([height, bottom])
         without = np.setdiff1d(np.arange(matrix.shape[0]), rows_with)
-        hard = (-np.inf, np.inf)
-        if len(few) == 1:
-            hard = _interval(others[without].toarray()[:, 0], problem.offset[without], problem.equality[without])
+        hard = (others[without].toarray(), problem.offset[without], problem.equality[without])
         order = np.argsort(owner, kind="stable")
         return _Lines(problem, slacks, few, owner[order], sp.csr_array(slopes[order]), height[order], hard)
 
     def minimise(self) -> Scalars:
         if not len(self.few):
             return Scalars(self.at(np.zeros(0)))
-        low, high = self.hard
+        rows, offset, equality = self.hard
+        low, high = _interval(rows[:, 0], offset, equality)
         if not len(self.owner):
             return Scalars(self.at(np.array([self._end(low, high)])))
         if low > high:  # crossed by rounding: the best point of an empty interval is its middle
@@ -133,6 +136,15 @@ class _Lines:
         middle = _middle(left, right)
         wide = right - left > 1e-12 * max(1.0, abs(left), abs(right))
         return Scalars(self.at(np.array([middle])), (left, right) if wide else None, int(self.few[0]))
+
+    def narrowed(self) -> Floats | None:
+        """The other scalars of a large linear program, from the few slacks near their kinks; None elsewhere."""
+        problem = self.problem
+        straight = not problem.quadratic.nnz and not problem.losses
+        if not straight or len(self.slacks) < WORTHWHILE or len(np.unique(self.owner)) < len(self.slacks):
+            return None
+        lines = Lines(self.owner, self.slopes.toarray(), self.height, problem.linear[self.slacks])
+        return narrowed_minimum(lines, Linear(problem.linear[self.few], *self.hard))
 
     def _end(self, low: float, high: float) -> float:
         """Without slacks F is a parabola or a line: its zero inside the interval, or the end it falls towards."""

@@ -84,22 +84,16 @@ def exact_multipliers(
     theta: Floats,
     values: Values,
     pairs: bool,
-    outer: tuple[str, float] | None,
+    norms: Mapping[str, float],
 ) -> dict[str, Array]:
-    """All multipliers of the Lagrangian, by label: pairs taken apart, folded and eliminated ones computed."""
+    """All multipliers of the Lagrangian, by label: pairs taken apart, norms' added, eliminated ones computed."""
     known = lowered.multipliers(theta)
     if pairs:
         for pair in derivation.folding.pairs:
             if pair.label in known:
                 beta = known.pop(pair.label)
                 known[pair.plus], known[pair.minus] = np.maximum(beta, 0.0), np.maximum(-beta, 0.0)
-    if outer is not None:
-        known[outer[0]] = np.asarray(outer[1])
-    for norm in derivation.folding.norms:
-        if norm.label not in known:
-            at = values.with_multipliers(known)
-            price = float(evaluate(norm.denominator, at))
-            known[norm.label] = np.asarray(np.sqrt(max(float(evaluate(norm.numerator, at)), 0.0) / price))
+    known.update({label: np.asarray(value) for label, value in norms.items()})
     at = values.with_multipliers(known)
     for gone in derivation.eliminated:
         family = derivation.lagrangian.multiplier(gone.label)
