@@ -32,6 +32,15 @@ class Derived:
     def text(self, ascii: bool = False) -> str:
         return document_text(self._document, ascii)
 
+    def section(self, key: str) -> str:
+        """One section as text: "primal", "lagrangian", "dual", "kkt", ...; its heading is left out."""
+        for section in self._document.sections:
+            if section.key == key:
+                lines = document_text(self._document._replace(sections=(section,))).splitlines()
+                return "\n".join(lines[5:])  # after the title and the heading, both underlined
+        keys = ", ".join(section.key for section in self._document.sections)
+        raise KeyError(f"{key!r} is no section of this derivation: it has {keys}")
+
     def latex(self) -> str:
         """A whole LaTeX document."""
         return document_latex(self._document)
