@@ -18,6 +18,7 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with open(target, "wb") as special:  # a pipe or a device is written to, not replaced
             yield special
         return
-    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.getpid()}.part")
+    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{secrets.token_hex(4)}.part")
     try:
         with open(temporary, "xb") as file:
             yield file

@@ -78,6 +78,7 @@ def test_a_bad_row_leaves_the_old_file(model: Path, tmp_path: Path, monkeypatch:
     outcome = kdsl("predict", model, table, "-o", tmp_path / "out.csv")
     assert outcome.code == 1
     assert "error[K530]" in outcome.err
+    assert "line 22" in outcome.err
     assert (tmp_path / "out.csv").read_text() == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.kdsl", "new.csv", "out.csv", "train.csv"]
 
@@ -118,6 +119,43 @@ def test_memory_does_not_grow_with_the_table(model: Path, tmp_path: Path) -> Non
         assert done.stdout.count("\n") == rows + 1
         peaks.append(int(done.stderr.split()[-2]))
     assert peaks[1] - peaks[0] < 20_000  # kB
+
+
+def test_text_columns_and_missing_values_go_the_same_way_again(tmp_path: Path) -> None:
+    """Expanded and dropped in training; new rows are expanded alike, and a new word is refused."""
+    table = tmp_path / "t.csv"
+    rows = [f"{n % 5},{('red', 'green', 'blue')[n % 3]},{1 if n % 5 > 2 else -1}" for n in range(20)]
+    rows[7] = ",red,1"
+    table.write_text("size,colour,y\n" + "\n".join(rows) + "\n")
+    path = tmp_path / "m.kdsl"
+    entry = solved("svm_1norm", "--data", table, "--onehot", "--drop-missing", "-o", path)
+    assert (entry["n"], entry["d"]) == (19, 4)
+    assert kdsl("verify", path, "--data", table).code == 0
+    new = write_table(tmp_path / "new.csv", {"colour": ["blue", "red"], "size": [4, 0]})
+    assert kdsl("predict", path, new).out.split() == ["label", "1", "-1"]
+    strange = write_table(tmp_path / "strange.csv", {"colour": ["mauve"], "size": [4]})
+    outcome = kdsl("predict", path, strange)
+    assert outcome.code == 1
+    assert "error[K538]" in outcome.err
+    assert "mauve" in outcome.err
+
+
+def test_groups_come_from_the_column_they_were_bound_to(tmp_path: Path) -> None:
+    random = np.random.default_rng(8)
+    x = random.normal(size=(30, 2))
+    where = list(np.where(random.normal(size=30) > 0, "north", "south"))
+    columns = {"u": x[:, 0], "v": x[:, 1], "region": where, "y": np.where(x[:, 0] > 0.3, 1, -1)}
+    table = write_table(tmp_path / "t.csv", columns)
+    pairs = write_table(tmp_path / "p.csv", {"lo.u": [0.0], "lo.v": [0.0], "hi.u": [1.0], "hi.v": [0.0]})
+    path = tmp_path / "m.kdsl"
+    options = ("--data", table, "--data", f"j:{pairs}")
+    solved("monotone_groups", *options, "--bind", "group=region", "--kernel", "k = linear", "-o", path)
+    loaded = package.load_model(path)
+    outcome = kdsl("predict", path, table, "--decision")
+    assert outcome.code == 0, outcome.err
+    decisions = [float(line.split(",")[1]) for line in outcome.out.splitlines()[1:]]
+    assert np.allclose(decisions, loaded.decision(x, {"g": where}), atol=1e-12)
+    assert kdsl("verify", path, *options).code == 0
 
 
 def test_a_regression_from_columns(tmp_path: Path) -> None:
