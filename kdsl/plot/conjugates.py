@@ -65,7 +65,7 @@ def loss(
             draw(left, curve(function), window, walls(function), "t", r"\ell(t)", kinks(function))
             draw(right, curve(dual), domain(dual, slopes), walls(dual), "u", r"\ell^{\ast}(u)", kinks(dual))
         values = ", ".join(f"{name} = {float(value):g}" for name, value in used.items())
-        sheets.note(left, f"{chosen.text}, {values}" if values else chosen.text)
+        sheets.note(left, sheets.plain(f"{chosen.text},\n{values}" if values else chosen.text))
         sheets.note(right, "its conjugate")
     return figure
 

@@ -27,6 +27,8 @@ from kdsl.plot.sheets import plain
 if TYPE_CHECKING:
     from kdsl.models.predictor import Predictor
 
+GRID = 241  # points along each axis of a surface
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -157,12 +159,11 @@ def fit_of(solved: Solved) -> Fit:
 
 def refuse_kind(fit: Fit, picture: str, wanted: str) -> Exception:
     """The predict clause does not answer what the picture shows."""
-    answers = {"sign": "decision", "value": "tube", "novelty": "novelty"}
-    offered = ["margins"] if fit.kind == "class" else [answers[fit.kind], "margins"]
+    answers = {"sign": ["decision", "margins"], "class": ["decision"], "value": ["tube", "margins"]}
     return fault(
         "K661",
         f"`{picture}` shows {wanted}, and `{fit.model.name}` predicts `{fit.clause.kind}`",
-        help=f"draw {listing(offered)}" if fit.kind != "class" else "draw the binary models of the pairs of classes",
+        help=f"draw {listing(answers.get(fit.kind, ['novelty', 'margins']))}",
     )
 
 
@@ -216,6 +217,14 @@ def slice_points(fit: Fit, shown: tuple[int, ...], coordinates: Floats) -> Float
     points = np.tile(np.median(fit.raw_points(), axis=0), (len(coordinates), 1))
     points[:, list(shown)] = coordinates
     return points
+
+
+def grid_over(fit: Fit, shown: tuple[int, ...], raw: Floats) -> tuple[Floats, Floats, Floats]:
+    """(x, y, the decision values over the grid) in a frame around the points."""
+    x, y = (np.linspace(*framed(raw[:, k]), GRID) for k in (0, 1))
+    grid = np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
+    values = fit.decision(slice_points(fit, shown, grid))
+    return x, y, values.reshape(GRID, GRID, *values.shape[1:])
 
 
 def framed(values: Floats, share: float = 0.06) -> tuple[float, float]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kdsl.plot import sheets
-from kdsl.plot.fits import Solved, chosen_features, fit_of, held, refuse_kind
+from kdsl.plot.fits import Solved, chosen_features, fit_of, grid_over, held, refuse_kind
 from kdsl.plot.laws import Mask, laws_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
-from kdsl.plot.surfaces import scatter, surface
+from kdsl.plot.surfaces import scatter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ def novelty(solution: Solved, pair: tuple[str, str] | None = None, *, columns: i
         from matplotlib.ticker import MaxNLocator
 
         figure, (axes,) = sheets.sheet(columns, 0.98 if columns == 1 else 0.7)
-        x, y, values = surface(fit, shown, raw)
+        x, y, values = grid_over(fit, shown, raw)
         levels = [v for v in MaxNLocator(LEVELS).tick_values(values.min(), values.max()) if abs(v) > 1e-12]
         axes.contourf(x, y, values, levels=[-np.inf, 0.0], colors=[FAINT])
         lines = axes.contour(x, y, values, levels=levels, colors=[MIDDLE], linewidths=0.5, negative_linestyles="dotted")

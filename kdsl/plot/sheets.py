@@ -105,12 +105,15 @@ def sheet(columns: int, ratio: float, parts: int = 1) -> tuple[Figure, list[Axes
 
 
 def legend_below(figure: Figure, entries: list[Entry], across: int) -> None:
-    """One legend under the axes, `across` entries in a row, read row by row."""
-    rows = -(-len(entries) // across)
-    order = [entries[r * across + c] for c in range(across) for r in range(rows) if r * across + c < len(entries)]
-    if order:
-        labels, handles = zip(*order, strict=True)
-        figure.legend(handles, labels, loc="outside lower center", ncols=across)
+    """One legend under the axes, `across` entries in a row, or fewer where the sheet is too narrow; read row by row."""
+    for columns in range(min(across, len(entries)), 0, -1):
+        rows = -(-len(entries) // columns)
+        places = [(r, c) for c in range(columns) for r in range(rows) if r * columns + c < len(entries)]
+        labels, handles = zip(*(entries[r * columns + c] for r, c in places), strict=True)
+        legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def framed_all_round(axes: Axes) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from kdsl.binding.bound import LabelMap
 from kdsl.binding.table import Floats
 from kdsl.plot import sheets
-from kdsl.plot.fits import Fit, Solved, chosen_features, fit_of, framed, held, refuse_kind, slice_points
+from kdsl.plot.class_regions import class_regions
+from kdsl.plot.fits import Fit, Solved, chosen_features, fit_of, grid_over, held, refuse_kind
 from kdsl.plot.laws import Laws, Mask, laws_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 
@@ -19,25 +20,26 @@ if TYPE_CHECKING:
 
     from kdsl.plot.sheets import Entry
 
-GRID = 241  # points along each axis
 CLASSES = ((-1, "o", ORANGE), (1, "^", BLUE))
 
 
 def decision(solution: Solved, pair: tuple[str, str] | None = None, *, columns: int = 1) -> Figure:
-    """The sign of the decision over a pair of features, the others at their medians.
+    """The sign of the decision, or the class that wins, over a pair of features, the others at their medians.
 
     The level 0 is solid, the margins are dashed. Support vectors are filled, and ringed if they are free where a bound
     exists; a cross marks what lies on the wrong side of its margin.
     """
     fit = fit_of(solution)
-    if fit.kind != "sign":
-        raise refuse_kind(fit, "decision", "where a decision changes its sign")
+    if fit.kind not in ("sign", "class"):
+        raise refuse_kind(fit, "decision", "where a decision changes")
     shown = chosen_features(fit, pair, 2)
+    if fit.kind == "class":
+        return class_regions(fit, shown, columns)
     found = laws_of(fit)
     raw = fit.raw_points()[:, list(shown)]
     with sheets.printed():
         figure, (axes,) = sheets.sheet(columns, 0.98 if columns == 1 else 0.7)
-        x, y, values = surface(fit, shown, raw)
+        x, y, values = grid_over(fit, shown, raw)
         axes.contourf(x, y, values, levels=[0.0, np.inf], colors=[FAINT], extend="neither")
         level_lines(axes, x, y, values, margin_levels(found))
         draw_points(axes, fit, found, raw)
@@ -47,13 +49,6 @@ def decision(solution: Solved, pair: tuple[str, str] | None = None, *, columns: 
         sheets.note(axes, held(fit, shown))
         sheets.legend_below(figure, legend(fit, found), 4 if columns == 1 else 7)
     return figure
-
-
-def surface(fit: Fit, shown: tuple[int, ...], raw: Floats) -> tuple[Floats, Floats, Floats]:
-    """(x, y, decision values over the grid) in a frame around the points."""
-    x, y = (np.linspace(*framed(raw[:, k]), GRID) for k in (0, 1))
-    grid = np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
-    return x, y, fit.decision(slice_points(fit, shown, grid)).reshape(GRID, GRID)
 
 
 def margin_levels(found: Laws) -> list[float]:

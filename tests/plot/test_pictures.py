@@ -124,6 +124,36 @@ def test_labels_are_spelt_as_the_data_spell_them() -> None:
     assert [text for text in legend(figure) if text.startswith("y")] == [r"y = card\$", r"y = cash\$"]
 
 
+def test_decision_of_several_classes_shows_who_wins() -> None:
+    random = np.random.default_rng(4)
+    codes = np.arange(60) % 3
+    x = random.normal(size=(60, 2)) + 2.5 * np.array([[0, 0], [2, 0], [1, 2]])[codes]
+    words = np.array(["ash", "beech", "oak"])[codes]
+    solution = solve("multiclass_delta", {"x": x, "y": words, "delta": 1.0 - np.eye(3)})
+    figure = plot.decision(solution)
+    found = marks(figure)
+    carrying = np.abs(solution.multipliers["margin"]).max(axis=1) > 1e-8
+    for code, word in enumerate(("ash", "beech", "oak")):
+        assert found[f"support vectors of class {word}"] == int(carrying[codes == code].sum()) > 0
+        assert found[f"others of class {word}"] == int((~carrying)[codes == code].sum()) > 0
+    grounds = [c for c in figure.axes[0].collections if c.get_gid() is None and len(c.get_facecolor())]
+    tried = random.uniform(x.min(axis=0), x.max(axis=0), size=(80, 2))
+    best = np.sort(solution.decision(tried), axis=1)
+    tried = tried[best[:, 2] - best[:, 1] > 0.05]
+    for point, word in zip(tried, solution.predict(tried), strict=True):
+        holds = [bool(ground.get_paths()[0].contains_point(point)) for ground in grounds]
+        assert holds == [word == name for name in ("ash", "beech", "oak")]
+    assert {"ash", "beech", "oak"} < set(legend(figure))
+
+
+def test_legends_of_long_names_stay_on_the_sheet() -> None:
+    data = data_for("svm_1norm")
+    words = np.where(data["y"] > 0, "a rather long name of a class", "another name that is no shorter")
+    figure = plot.decision(solve("svm_1norm", {"x": data["x"], "y": words}))
+    figure.canvas.draw()
+    assert figure.legends[0].get_window_extent().width <= figure.bbox.width
+
+
 def test_margins_name_who_breaks_kkt() -> None:
     solution = solved("svm_1norm")
     assert marks(plot.margins(solution))["violators"] == 0
@@ -245,7 +275,7 @@ def test_walls_stand_at_the_bounds_of_the_multiplier() -> None:
     right = plot.loss("loss_pinball", {"tau": 0.3}).axes[1]
     walls = sorted(line.get_xdata()[0] for line in right.lines if line.get_gid() == "wall")
     assert walls == pytest.approx([-0.7, 0.3])
-    assert plot.loss("loss_pinball", {"tau": 0.3}).axes[0].get_title(loc="left") == "pinball, tau = 0.3"
+    assert plot.loss("loss_pinball", {"tau": 0.3}).axes[0].get_title(loc="left") == "pinball,\ntau = 0.3"
 
 
 def test_logistic_has_the_entropy_for_its_conjugate() -> None:

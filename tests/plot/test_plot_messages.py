@@ -73,11 +73,13 @@ class Missing:
 def other_kind() -> tuple[Diagnostic, ...]:
     x = points()
     classes = solve("multiclass_delta", {"x": x, "y": np.arange(40) % 3, "delta": 1.0 - np.eye(3)})
+    many = solve("multiclass_delta", {"x": x[:14], "y": np.arange(14) % 7, "delta": 1.0 - np.eye(7)})
     return (
         *refusal(lambda: plot.tube(solved("svm_1norm"))),
         *refusal(lambda: plot.decision(curve())),
         *refusal(lambda: plot.novelty(curve())),
-        *refusal(lambda: plot.decision(classes)),
+        *refusal(lambda: plot.tube(classes)),
+        *refusal(lambda: plot.decision(many)),
     )
 
 
