@@ -17,6 +17,8 @@ import pytest
 from cli_runs import kdsl, solved, write_table
 from libsvm_mapping import Figures, c_svc, nu_svc, one_class
 
+from kdsl import load_model
+
 SIZE, PLACE = 4e-7, 2e-6
 TIGHT = ("--tol", "1e-10")
 GAUSSIAN = ("--kernel", "k = rbf(gamma = 1/13)")
@@ -149,8 +151,14 @@ def test_cats(shared: Path, tmp_path: Path) -> None:
     rows = read_rows(shared / "data" / "MASS_cats.csv.gz")
     columns: dict[str, Any] = {"Bwt": scaled(rows, "Bwt"), "Hwt": scaled(rows, "Hwt")}
     table = write_table(tmp_path / "t.csv", {**columns, "Sex": [row["Sex"] for row in rows]})
-    options = ("--data", table, "--target", "Sex", *TIGHT)
+    options = ("--data", table, "--target", "Sex", *TIGHT, "-o", tmp_path / "m.kdsl")
     entry = solved("svm_1norm", *options, "--kernel", "k = rbf(gamma = 0.5)")
+    carries = load_model(tmp_path / "m.kdsl").multipliers["margin"] > 0
+    assert sorted(sum(on and row["Sex"] == sex for on, row in zip(carries, rows, strict=True)) for sex in "FM") == [
+        39,
+        45,
+    ]
+    assert abs(entry["scalars"]["b"]) == pytest.approx(0.614990575, abs=1e-3)  # e1071, at LIBSVM's tolerance
     assert -entry["dual"] == pytest.approx(-72.0171747, rel=SIZE)
     assert -entry["scalars"]["b"] == pytest.approx(-0.615231927, abs=PLACE)
     assert entry["support"]["total"] == 84
