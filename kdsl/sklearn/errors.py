@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.models.solution import Solution
 
+MAY_STOP_SHORT = "K605"  # said before the solve; after it the status tells
 UNEVEN = 10.0  # a ratio of standard deviations between features from which scaling is said to be the likely cause
 
 
@@ -51,7 +52,7 @@ def as_value_errors() -> Iterator[None]:
 
 
 def warn_of_doubts(solutions: Sequence[Solution], names: Sequence[str], tol: float, X: Any) -> None:
-    """A ConvergenceWarning for every solution that is not optimal, and the solver's own remarks as UserWarnings."""
+    """A ConvergenceWarning for every solution that is not optimal; remarks on it and its kernel as UserWarnings."""
     for solution, name in zip(solutions, names, strict=True):
         which = f"`{solution.derivation.model.name}`{name and f' ({name})'}"
         if solution.status != "optimal":
@@ -64,7 +65,7 @@ def warn_of_doubts(solutions: Sequence[Solution], names: Sequence[str], tol: flo
             )
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
         for note in solution.warnings:
-            if note.code.startswith("K6"):
+            if note.code >= "K570" and note.code != MAY_STOP_SHORT:
                 warnings.warn(f"{which}: {worded(note)}", UserWarning, stacklevel=4)
 
 

@@ -5,6 +5,7 @@ docs/decisions/0009-parameters-follow-the-spec.md says why there is one class fo
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -55,6 +56,14 @@ class SpecParameters(BaseEstimator):  # type: ignore[misc]
         kept = {name: value for name, value in fresh._parameters.items() if name in self._parameters}
         fresh.__dict__["_parameters"] = kept
         return fresh
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """As scikit-learn writes it, with a model by its name and not by all that is in it."""
+        shown = self
+        if isinstance(self.spec, Model):
+            shown = copy(self)
+            shown.__dict__["spec"] = Named(self.spec.name)
+        return str(BaseEstimator.__repr__(shown, N_CHAR_MAX))
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -110,6 +119,16 @@ class SpecParameters(BaseEstimator):  # type: ignore[misc]
     def _may_be_of_spec(self, name: str) -> bool:
         built = "_parameters" in self.__dict__
         return built and not name.startswith("_") and name not in self._get_param_names()
+
+
+class Named:
+    """Stands for a model where an estimator is printed."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
 
 
 def vars_of(kind: type) -> list[str]:
