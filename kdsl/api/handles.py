@@ -62,8 +62,15 @@ class Unknown(Expression):
         solution = self._problem.solution
         if solution is None:
             return None
+        found: dict[str, float | Array] = {**solution.slacks, **solution.scalars}
         name = repr(self)
-        return solution.scalars[name] if name in solution.scalars else solution.slacks[name]
+        if name in found:
+            return found[name]
+        import numpy as np
+
+        squared = next(u.name for u in solution.derivation.primal.unknowns if u.origin == "square" and u.shown == name)
+        root = np.sqrt(np.maximum(found[squared], 0.0))  # the problem speaks of its square only
+        return root if root.shape else float(root)
 
 
 class HilbertUnknown(Expression):

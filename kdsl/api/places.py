@@ -81,16 +81,15 @@ class Site:
         given = [k for k in node.keywords if k.arg == name] if isinstance(node, ast.Call) else []
         return self._bare(given[0].value) if given else self.span
 
-    def parameters(self, position: int, count: int) -> tuple[Span, ...]:
-        """The parameters of the lambda that is the argument at `position`."""
+    def parameters(self, position: int, names: tuple[str, ...]) -> tuple[Span, ...]:
+        """Where the lambda that is the argument at `position` names its parameters."""
         node = self._parsed()
-        if isinstance(node, ast.Call) and position < len(node.args):
-            function = node.args[position]
-            if isinstance(function, ast.Lambda):
-                arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-                if len(arguments) == count:
-                    return tuple(self._span(one) for one in arguments)
-        return (self.span,) * count
+        function = node.args[position] if isinstance(node, ast.Call) and position < len(node.args) else None
+        if not isinstance(function, ast.Lambda):
+            return (self.span,) * len(names)
+        arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        written = {one.arg: self._span(one) for one in arguments}
+        return tuple(written.get(name, self.span) for name in names)
 
     def keywords(self, *names: str) -> Span:
         """All that the keywords among `names` say, from the first to the last; the whole call where there is none."""

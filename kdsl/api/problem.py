@@ -256,8 +256,8 @@ class Problem:
 
     @property
     def model(self) -> Model:
-        """The checked model; ProblemError shows every mistake."""
-        return self._opened().model
+        """The checked model, its source the specification as printed; ProblemError shows every mistake."""
+        return self._opened().model._replace(source=str(self))
 
     @property
     def primal(self) -> Primal:
@@ -426,15 +426,20 @@ class Problem:
     def _applied(
         self, function: Callable[..., Operand], site: Site
     ) -> tuple[tuple[s.Name, ...], tuple[s.Name, ...], s.Expr]:
-        """The formals of a Python function, its keyword-only ones, and what it makes of them."""
+        """The formals of a Python function, its keyword-only ones, and what it makes of them.
+
+        Arguments with defaults are the function's own affair.
+        """
         code = getattr(function, "__code__", None)
         if not isinstance(code, CodeType):
             raise TypeError(f"{function!r} is no Python function")
-        count, keywords = code.co_argcount, code.co_kwonlyargcount
-        words = code.co_varnames[: count + keywords]
-        names = [
-            name_at(word, span, self.sources) for word, span in zip(words, site.parameters(1, len(words)), strict=True)
-        ]
+        first = 1 if hasattr(function, "__self__") else 0  # of a method, the object it belongs to is given
+        count = code.co_argcount - len(getattr(function, "__defaults__", None) or ()) - first
+        named = code.co_varnames[first : first + count]
+        only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        words = (*named, *(word for word in only if word not in (getattr(function, "__kwdefaults__", None) or {})))
+        places = site.parameters(1, words)
+        names = [name_at(word, span, self.sources) for word, span in zip(words, places, strict=True)]
         arguments = [Expression(name, self.sources) for name in names]
         given = dict(zip(words[count:], arguments[count:], strict=True))
         body = function(*arguments[:count], **given)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """The data as bound, how they were asked for, the problem as posed, and where its last solution is."""
+    """The data as bound, how they were asked for, the problem as posed, and where the last solution was."""
 
     bound: Bound
     binding: Mapping[str, Any]
     key: object
     posed: Posed
-    theta: Floats
+    theta: Floats | None
 
 
 class Session:
@@ -133,8 +133,9 @@ class Session:
         prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
         options = Options(tol, kkt_tol, max_iterations, time_limit, threads, room, seed)
         start = kept.theta if kept is not None and not self._depends else None
+        self._kept = _Kept(bound, binding, key, posed, start)
         solution = prepared.solve(options, backend, progress, start=start)
-        self._kept = _Kept(bound, binding, key, posed, solution.theta)
+        self._kept = replace(self._kept, theta=solution.theta)
         return solution
 
     @staticmethod

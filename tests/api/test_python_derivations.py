@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -26,6 +28,24 @@ def test_a_derivation_shows_itself(name: str) -> None:
     assert mathematics.count("$$") % 2 == 0 and mathematics.count("\\begin{aligned}") == mathematics.count("$$") // 2
     assert mathematics.count("{") == mathematics.count("}")
     assert "@{" not in mathematics and "\\begin{document}" not in mathematics
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_the_mathematics_is_valid(tmp_path: Path) -> None:
+    names = ("svm_1norm", "svr_nu", "multiclass_delta", "loss_huber", "sphere_nu")
+    body = "\n\n".join(PROBLEMS[name]().derive()._repr_latex_() for name in names)
+    page = f"\\documentclass{{article}}\\usepackage{{amsmath}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    (tmp_path / "page.tex").write_text(page, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, errors="replace")
+    assert run.returncode == 0, run.stdout[-2000:]
+
+
+def test_a_section_is_found_by_its_key() -> None:
+    derived = PROBLEMS["svm_1norm"]().derive()
+    assert derived.section("dual").startswith("    maximise    Σᵢ αᵢ") and derived.section("dual") in str(derived)
+    with pytest.raises(KeyError, match="it has notation, primal"):
+        derived.section("duel")
 
 
 def test_renderings_are_those_of_the_command_line() -> None:

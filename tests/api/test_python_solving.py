@@ -12,6 +12,8 @@ from python_specs import PROBLEMS
 import kdsl
 from kdsl.api import Problem, inner, laplacian, maximum, norm, phi, rbf, sign, sum_over
 from kdsl.api import session as sessions
+from kdsl.api.handles import Constraint, HilbertUnknown, Unknown
+from kdsl.language.syntax import Name
 from kdsl.models.verification import verify_model
 
 
@@ -165,22 +167,83 @@ def test_a_saved_model_is_verified_from_its_text(tmp_path: Path) -> None:
     assert m.p.solution is not None
     m.p.solution.save(tmp_path / "svm.kmodel")
     loaded = kdsl.load_model(tmp_path / "svm.kmodel")
-    assert loaded.model == kdsl.parse_spec(str(m.p)) == m.p.model._replace(source=str(m.p))
+    assert loaded.model == kdsl.parse_spec(str(m.p)) == m.p.model
     assert verify_model(str(tmp_path / "svm.kmodel"), data).holds
     assert loaded.predict(data["x"]).tolist() == m.p.solution.predict(data["x"]).tolist()
 
 
-@pytest.mark.parametrize("name", ["multiclass_delta", "svr_nu", "sphere_nu", "lasso", "loss_asymmetric", "rank_pairs"])
-def test_it_solves_as_the_specification_does(name: str) -> None:
+def random_data(problem: Problem, size: int = 24) -> dict[str, Any]:
+    """Data of every kind that the shipped specifications declare."""
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(24, 3))
-    data: dict[str, Any] = {"x": x, "y": rng.normal(size=24)}
-    if name == "multiclass_delta":
-        data = {"x": x, "y": np.array(["a", "b", "c"])[rng.integers(0, 3, 24)], "delta": 1.0 - np.eye(3)}
-    elif name == "sphere_nu":
-        data = {"x": x}
-    elif name == "rank_pairs":
-        data["q"] = rng.integers(0, 4, 24).astype(float)
+    x = rng.normal(size=(size, 3))
+    known = {
+        "x": x,
+        "q": rng.integers(0, 4, size).astype(float),
+        "delta": 1.0 - np.eye(3),
+        "s": rng.uniform(0.5, 1, size),
+        "group": np.array(["u", "v"])[rng.integers(0, 2, size)],
+        "lo": rng.normal(size=(5, 3)),
+        "hi": rng.normal(size=(5, 3)),
+    }
+    responses = {
+        "finite": np.where(x[:, 0] > 0, 1, -1),
+        "set": np.array(["a", "b", "c"])[rng.integers(0, 3, size)],
+        "real": rng.normal(size=size),
+    }
+    return {d.name: responses[d.kind] if d.name == "y" else known[d.name] for d in problem.model.data}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_it_solves_as_the_specification_does_and_every_name_has_a_value(name: str) -> None:
     problem = PROBLEMS[name]()
-    problem.solve(data, tol=1e-8)
-    assert problem.value == pytest.approx(kdsl.solve(name, data, tol=1e-8).value, rel=1e-7)
+    data = random_data(problem)
+    kernels = {"k": "rbf(gamma = 0.5)"} if name == "monotone_groups" else None
+    solution = problem.solve(data, kernels=kernels, tol=1e-7)
+    assert problem.value == pytest.approx(kdsl.solve(name, data, kernels=kernels, tol=1e-7).value, rel=1e-6, abs=1e-9)
+    for variable in problem.model.variables:
+        handle = (HilbertUnknown if variable.kernel else Unknown)(Name(variable.name), problem)
+        assert np.all(np.isfinite(np.asarray(handle.value, dtype=float)))
+    for constraint in problem.model.constraints:
+        assert np.all(np.isfinite(np.asarray(Constraint(constraint.label, problem).dual_value, dtype=float)))
+    if name == "sphere_soft":
+        radius = Unknown(Name("r"), problem).value
+        assert isinstance(radius, float) and radius**2 == pytest.approx(solution.scalars["r^2"])
+
+
+def test_its_model_goes_wherever_a_model_goes(tmp_path: Path) -> None:
+    m, data = Classifier(), labelled()
+    kdsl.solve(m.p.model, data).save(tmp_path / "svm.kmodel")
+    assert verify_model(str(tmp_path / "svm.kmodel"), data).holds
+    sklearn = pytest.importorskip("kdsl.sklearn", reason="scikit-learn is not installed")
+    estimator = sklearn.KernelClassifier(m.p.model, C=2.0, tol=1e-8).fit(data["x"], data["y"])
+    m.p.solve(data, {"C": 2.0}, tol=1e-8)
+    assert m.p.solution is not None
+    assert estimator.predict(data["x"]).tolist() == m.p.solution.predict(data["x"]).tolist()
+
+
+def test_new_data_without_a_solution_are_the_data() -> None:
+    m, one, other = Classifier(), labelled(30, 1), labelled(30, 2)
+    first = m.p.solve(one)
+    m.gamma.value = 1e4
+    with pytest.raises(kdsl.KdslError):
+        m.p.solve(other, backend="no such backend")
+    m.gamma.value = 0.5
+    assert m.p.solve().value == pytest.approx(kdsl.solve("svm_1norm", other).value, rel=1e-5) != first.value
+
+
+def test_functions_may_have_defaults_and_be_methods() -> None:
+    class Scores:
+        def __init__(self, w: Any) -> None:
+            self.w = w
+
+        def score(self, t: Any) -> Any:
+            return inner(self.w, phi(t))
+
+    p = Problem("least_norm")
+    i = p.index("i", 1, "l")
+    x, w = p.data("x", i, kind="input"), p.hilbert("w", p.kernel("k", rbf(0.5)))
+    p.minimize(norm(w) ** 2)
+    p.subject_to("one", i, inner(w, phi(x[i])) >= 1)
+    p.predict("score", Scores(w).score)
+    p.predict("value", lambda t, w=w: inner(w, phi(t)))
+    assert [(c.kind, c.formals) for c in p.model.predictions] == [("score", ("t",)), ("value", ("t",))]
