@@ -32,12 +32,13 @@ VERBS = {
 }
 
 WELCOME = """\
-kdsl derives the dual of a kernel machine from its primal problem, written as the textbook prints it.
+kdsl derives the dual of a kernel machine from its primal problem, written as the textbook prints it, and solves it.
 
-  kdsl specs               the models that come with it
-  kdsl derive svm_1norm    the Lagrangian, dual and KKT conditions of one of them, step by step
-  kdsl check my.kspec      what is wrong with a spec of your own, and how to mend it
-  kdsl --help              every verb
+  kdsl specs                                          the models that come with it
+  kdsl derive svm_1norm                               the Lagrangian, dual and KKT conditions of one of them
+  kdsl solve svm_1norm --data train.csv --target y    its solution on your data, with a certificate
+  kdsl check my.kspec                                 what is wrong with a spec of your own, and how to mend it
+  kdsl --help                                         every verb
 """
 
 
