@@ -29,6 +29,9 @@ class ProblemError(KdslError):
     def __str__(self) -> str:
         return "\n" + reports_text(self.reports)
 
+    def __reduce__(self) -> tuple[type[ProblemError], tuple[tuple[Report, ...]]]:
+        return ProblemError, (self.reports,)
+
 
 def reports_text(reports: Iterable[Report], color: bool = False, ascii: bool = False) -> str:
     """The text of the command line's reports, file by file."""

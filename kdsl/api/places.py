@@ -184,7 +184,7 @@ class Sources:
             self.complete = False
             return Site(0, 0, "")
         first, last, start, end = self._range(at)
-        if first is None or last is None or start is None or end is None or last > len(file.lines):
+        if first is None or last is None or start is None or end is None or not first <= last <= len(file.lines):
             line = file.lines[at.line - 1]
             first, last, start, end = at.line, at.line, len(line) - len(line.lstrip()), len(line.rstrip().encode())
         low, high = file.offset(first, start), file.offset(last, end)

@@ -112,10 +112,13 @@ class Problem:
     ) -> Expression:
         """kind "input" (a point) or "real", with bounds; or one of some `values`; or a label of the set `labels`."""
         site = self._declaring()
+        if kind not in ("input", "real"):
+            raise ValueError(f"kind is 'input' or 'real', not {kind!r}")
+        bounded = lower is not None or upper is not None or open is not False
+        if (kind == "input") + bool(values) + bool(labels) + bounded > 1:
+            raise ValueError(f"`{name}` is an input, one of `values`, a label or within bounds: say one of these")
         if kind == "input":
             domain = s.Domain("input", span=site.keywords("kind"))
-        elif kind != "real":
-            raise ValueError(f"kind is 'input' or 'real', not {kind!r}")
         elif values:
             domain = finite_domain(site, self.sources, values)
         elif labels:
@@ -292,7 +295,7 @@ class Problem:
     ) -> Solution:
         """The certified solution; `data` once given are kept, so that a changed parameter is solved again at once.
 
-        options: what `kdsl.solve` takes besides.
+        params, kernels: for this call only. options: what `kdsl.solve` takes besides.
         """
         opened = self._opened()
         self._solution = self._status = None

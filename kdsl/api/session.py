@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kdsl.algebra.derivation import Derivation, derive
-from kdsl.algebra.formulate import formulate
 from kdsl.algebra.primal import Primal
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
@@ -54,7 +53,7 @@ class Session:
     @property
     def primal(self) -> Primal:
         try:
-            return formulate(self.model)
+            return self.model.primal
         except KdslError as error:
             raise self._located(error) from None
 
@@ -74,10 +73,9 @@ class Session:
 
     def _formulates(self) -> bool:
         try:
-            formulate(self.model)
+            return self.model.primal is not None
         except KdslError:
             return False
-        return True
 
     def solve(
         self,

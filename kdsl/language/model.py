@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdsl.language.syntax import Comparison, Expr, KernelExpr, Span
+
+if TYPE_CHECKING:
+    from kdsl.algebra.primal import Primal
 
 
 class IndexSet(NamedTuple):
@@ -125,3 +128,10 @@ class Model(NamedTuple):
     constraints: tuple[Constraint, ...]
     predictions: tuple[Prediction, ...]
     source: str  # the text the spans point into
+
+    @property
+    def primal(self) -> Primal:
+        """The primal problem as an object of the algebra; KdslError where it is not convex."""
+        from kdsl.algebra.formulate import formulate
+
+        return formulate(self)

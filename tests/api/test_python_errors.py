@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -187,6 +188,20 @@ def test_all_mistakes_are_reported_at_once_and_warnings_by_check() -> None:
     assert n.p.check() == str(caught.value).lstrip("\n")
 
 
+def test_the_second_label_is_the_constraint_s_name() -> None:
+    with pytest.raises(ProblemError) as caught:
+        unbound_index(Names())
+    (report,) = caught.value.reports
+    binds = next(d for d in report.diagnostics if d.code == "K203").labels[1].span
+    assert report.source[binds.start : binds.end] == "margin"
+
+
+def test_the_error_may_cross_processes() -> None:
+    with pytest.raises(ProblemError) as caught:
+        declared_twice(Names())
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
 def test_a_constraint_defined_elsewhere_is_shown_there() -> None:
     n = Names()
     condition = n.y[n.i] * inner(n.w, n.x[n.i]) >= 1
@@ -262,6 +277,8 @@ MISUSES: list[tuple[Callable[[Names], object], type[Exception], str]] = [
     (lambda n: n.p.index("q", "l", 1), TypeError, "an index runs over"),
     (lambda n: n.p.restrict((n.i, n.i), n.b >= 1), ValueError, "not declared together"),
     (lambda n: n.p.data("z", kind="Input"), ValueError, "kind is 'input' or 'real'"),
+    (lambda n: n.p.data("z", values=(-1, 1), lower=0), ValueError, "say one of these"),
+    (lambda n: n.p.data("z", kind="input", labels="classes"), ValueError, "say one of these"),
     (lambda n: n.p.param("z", lower=0, open="both"), ValueError, "`open` is"),
     (lambda n: -1 * rbf(), ValueError, "would not be a kernel"),
     (lambda n: rbf() * "a", TypeError, "neither a kernel"),  # type: ignore[operator]

@@ -8,7 +8,6 @@ import pytest
 from python_specs import PROBLEMS
 
 import kdsl
-from kdsl.algebra.formulate import formulate
 from kdsl.language.parser import parse_spec_text
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
@@ -23,7 +22,7 @@ def test_the_primal_is_that_of_the_specification(name: str) -> None:
     problem = PROBLEMS[name]()
     model = kdsl.read_spec(str(SPECS / f"{name}.kspec"))
     assert problem.check() == ""
-    assert problem.primal == formulate(model)
+    assert problem.primal == model.primal
     assert problem.model.title == model.title
     assert [p.kind for p in problem.model.predictions] == [p.kind for p in model.predictions]
 
@@ -32,4 +31,4 @@ def test_the_primal_is_that_of_the_specification(name: str) -> None:
 def test_its_text_reads_back_as_the_same_tree(name: str) -> None:
     problem = PROBLEMS[name]()
     assert parse_spec_text(str(problem)) == problem.spec
-    assert formulate(kdsl.parse_spec(str(problem))) == problem.primal
+    assert kdsl.parse_spec(str(problem)).primal == problem.primal
