@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Floats, Ints
+from kdsl.binding.table import Floats
 from kdsl.language import syntax as s
 from kdsl.plot import sheets
-from kdsl.plot.fits import Fit, grid_over, held
-from kdsl.plot.laws import AGREE, Mask
+from kdsl.plot.fits import Fit, Mask, grid_over, held
+from kdsl.plot.laws import AGREE
 from kdsl.plot.sheets import INK
 
 if TYPE_CHECKING:
@@ -33,22 +33,25 @@ SIZE = {"markersize": 3.6, "markeredgewidth": 0.5}
 
 def class_regions(fit: Fit, shown: tuple[int, ...], columns: int) -> Figure:
     """Where each class has the largest decision value; the boundaries, and the examples, support vectors filled."""
-    names, codes = classes_of(fit)
+    body = fit.clause.body
+    assert isinstance(body, s.Argmax)
+    names, codes = fit.names(body.letter.id), fit.codes(body.letter.id)
     if len(names) > len(MARKS):
         raise fault(
             "K661",
             f"`decision` tells {len(MARKS)} classes apart at most, and `{fit.model.name}` has {len(names)}",
             help="draw a model of some of the classes",
         )
-    active = supporting(fit, len(codes))
-    raw = fit.raw_points()[:, list(shown)]
+    rows = fit.shown()
+    active, codes = supporting(fit, len(codes))[rows], codes[rows]
+    raw = fit.raw_points()[rows][:, list(shown)]
     x, y, values = grid_over(fit, shown, raw)
     with sheets.printed():
         figure, (axes,) = sheets.sheet(columns, 0.98 if columns == 1 else 0.7)
         draw_regions(axes, x, y, values)
         for k, (marker, ink, _) in enumerate(MARKS[: len(names)]):
-            for gid, rows, face in (("others", ~active, "white"), ("support vectors", active, ink)):
-                chosen = raw[(codes == k) & rows]
+            for gid, kept, face in (("others", ~active, "white"), ("support vectors", active, ink)):
+                chosen = raw[(codes == k) & kept]
                 style: dict[str, Any] = {
                     "marker": marker,
                     "s": 12.0,
@@ -63,17 +66,6 @@ def class_regions(fit: Fit, shown: tuple[int, ...], columns: int) -> Figure:
         sheets.note(axes, held(fit, shown))
         sheets.legend_below(figure, legend(names, active), 4 if columns == 1 else 8)
     return figure
-
-
-def classes_of(fit: Fit) -> tuple[tuple[str, ...], Ints]:
-    """The names of the classes that the prediction chooses from, and the class of every example."""
-    body = fit.clause.body
-    assert isinstance(body, s.Argmax)
-    letter = body.letter.id
-    index = next(index for index in fit.model.indices if letter in index.names)
-    size = index.sets[index.names.index(letter)].size
-    datum = next(d.name for d in fit.model.data if d.labels is not None and d.labels.size == size)
-    return fit.bound.label_sets[size].names, np.asarray(fit.bound.arrays[datum], dtype=np.int64)
 
 
 def supporting(fit: Fit, count: int) -> Mask:

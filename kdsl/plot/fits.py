@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.numeric import Array, Values
@@ -16,9 +17,9 @@ from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault, listing, nearest
-from kdsl.binding.table import Floats
+from kdsl.binding.table import Floats, Ints
 from kdsl.language import syntax as s
-from kdsl.language.model import Model, Prediction
+from kdsl.language.model import Datum, Model, Prediction
 from kdsl.models.fitted import Fitted
 from kdsl.models.model_file import LoadedModel
 from kdsl.models.solution import Solution
@@ -27,12 +28,16 @@ from kdsl.plot.sheets import plain
 if TYPE_CHECKING:
     from kdsl.models.predictor import Predictor
 
+Mask = NDArray[np.bool_]
 GRID = 241  # points along each axis of a surface
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A solved problem with the data that it was solved on."""
+    """A solved problem with the data that it was solved on.
+
+    at: the labels that a surface is drawn for, where the prediction takes some beside the point.
+    """
 
     derivation: Derivation
     bound: Bound
@@ -40,6 +45,7 @@ class Fit:
     multipliers: Mapping[str, Array]
     scalars: Mapping[str, float]
     binding: Mapping[str, Any]
+    at: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
@@ -88,15 +94,43 @@ class Fit:
 
     def decision(self, raw: Floats) -> Floats:
         """The predict clause's expression at points in the units of the data."""
-        return np.asarray(self.predictor.decision(self.fitted.points(raw)), dtype=np.float64)
+        labels = self.fitted.labels({formal: [label] * len(raw) for formal, label in self.at.items()})
+        return np.asarray(self.predictor.decision(self.fitted.points(raw), extra=labels), dtype=np.float64)
 
     def training_decision(self) -> Floats:
-        """The same at the training points."""
-        return np.asarray(self.predictor.decision(self.bound.points[self.input].features), dtype=np.float64)
+        """The same at the training points, each with the labels that it has."""
+        labels = {formal: self.codes(formal) for formal in self.clause.formals[1:]}
+        points = self.bound.points[self.input].features
+        return np.asarray(self.predictor.decision(points, extra=labels), dtype=np.float64)
+
+    def label_of(self, formal: str) -> Datum:
+        """The datum that says which label `formal` is for each example."""
+        index = next(index for index in self.model.indices if formal in index.names)
+        size = index.sets[index.names.index(formal)].size
+        return next(d for d in self.model.data if d.labels is not None and d.labels.size == size)
+
+    def codes(self, formal: str) -> Ints:
+        """The code of that label for every example."""
+        return np.asarray(self.bound.arrays[self.label_of(formal).name], dtype=np.int64)
+
+    def names(self, formal: str) -> tuple[str, ...]:
+        """The labels that `formal` takes, by code."""
+        labels = self.label_of(formal).labels
+        assert labels is not None
+        return self.bound.label_sets[labels.size].names
+
+    def shown(self) -> Mask:
+        """The examples that have the labels that the surface is drawn for."""
+        rows = np.ones(self.bound.points[self.input].size, dtype=bool)
+        for formal, label in self.at.items():
+            rows &= self.codes(formal) == self.names(formal).index(label)
+        return rows
 
     def column(self, datum: str) -> str:
         """What the data call a label or a response."""
-        bound = self.binding.get("bindings", {}).get(datum, self.binding.get("target"))
+        bound = self.binding.get("bindings", {}).get(datum)
+        if bound is None and self.bound.arrays[datum].dtype.kind == "f":
+            bound = self.binding.get("target")
         return bound if isinstance(bound, str) else datum
 
     def raw_points(self) -> Floats:
@@ -135,26 +169,39 @@ def with_data(loaded: LoadedModel, data: Any) -> Fit:
 
 
 def fit_of(solved: Solved) -> Fit:
-    """A solution as pictures take it; K665 where its points have no coordinates."""
+    """A solution as pictures take it; K665 where no examples have a place in it."""
     fit = solved
     if isinstance(fit, Solution):
         fit = Fit(fit.derivation, fit.bound, fit.fitted, fit.multipliers, fit.scalars, fit.binding)
     if not fit.fitted.feature_maps:
         raise fault("K665", f"`{fit.model.name}` has no input, so there are no points to be drawn")
+    return fit
+
+
+def placed(fit: Fit, at: Mapping[str, str] | None) -> Fit:
+    """The fit for a surface, with a label for every formal beside the point; K665 where it has none."""
     if fit.fitted.feature_map.precomputed:
         raise fault(
             "K665",
             "the kernel is precomputed: the points have no coordinates to be drawn at",
-            help="solve with a kernel of the features",
+            help="draw `margins`, or solve with a kernel of the features",
         )
-    if len(fit.clause.formals) > 1:
-        extra = fit.clause.formals[1]
-        raise fault(
-            "K665",
-            f"`{fit.clause.kind}` depends on `{extra}` beside the point, so there is a picture for each `{extra}`",
-            help="draw the model of one group: solve on its rows alone",
-        )
-    return fit
+    chosen = dict(at or {})
+    formals = fit.clause.formals[1:]
+    for formal in formals:
+        if formal not in chosen:
+            raise fault(
+                "K665",
+                f"`{fit.clause.kind}` depends on `{formal}` beside the point: every `{formal}` has a surface",
+                help=f"choose one: `--at {formal}={fit.names(formal)[0]}`, of {listing(fit.names(formal))}",
+            )
+    for formal, label in chosen.items():
+        if formal not in formals:
+            what = f"`{fit.clause.kind}` depends on nothing called `{formal}` beside the point"
+            raise fault("K665", what, help=nearest(formal, formals) if formals else f"leave out `--at {formal}=...`")
+        if label not in fit.names(formal):
+            raise fault("K665", f"`{formal}` is never `{label}`", help=nearest(label, fit.names(formal)))
+    return replace(fit, at=chosen)
 
 
 def refuse_kind(fit: Fit, picture: str, wanted: str) -> Exception:
@@ -201,15 +248,14 @@ def chosen_features(fit: Fit, names: tuple[str, ...] | None, wanted: int) -> tup
 
 
 def held(fit: Fit, shown: tuple[int, ...]) -> str:
-    """The remark on the features that are not shown."""
+    """The remark on the labels that are chosen and the features that are not shown."""
+    parts = [plain(f"{fit.column(fit.label_of(formal).name)} = {label}") for formal, label in fit.at.items()]
     others = [name for place, name in enumerate(fit.features) if place not in shown]
-    if not others:
-        return ""
-    return (
-        f"{plain(others[0])} at its median"
-        if len(others) == 1
-        else f"the other {len(others)} features at their medians"
-    )
+    if len(others) == 1:
+        parts.append(f"{plain(others[0])} at its median")
+    elif others:
+        parts.append(f"the other {len(others)} features at their medians")
+    return ", ".join(parts)
 
 
 def slice_points(fit: Fit, shown: tuple[int, ...], coordinates: Floats) -> Floats:

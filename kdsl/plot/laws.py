@@ -7,25 +7,23 @@ the force, the multiplier with the sign of u in its condition, is a slope of L a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Values, evaluate, support_mask
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly, derivative
 from kdsl.algebra.primal import Condition, Logistic, LossTerm
-from kdsl.algebra.terms import Inner, Sym, Vec
-from kdsl.algebra.translate import Point, Translator
+from kdsl.algebra.terms import At, Inner, Sym, Vec
+from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.faults import fault
 from kdsl.binding.table import Floats
 from kdsl.language import syntax as s
-from kdsl.plot.fits import Fit
+from kdsl.plot.fits import Fit, Mask
 
-Mask = NDArray[np.bool_]
 AGREE = 1e-9  # relative; how far the same number may differ between two examples
 
 
@@ -47,6 +45,10 @@ class Law:
         weight = None if self.logistic is None else self.logistic / scale
         return Law(self.breaks - shift, self.curvature / scale, moved / scale, weight)
 
+    def kept(self, rows: Mask) -> Law:
+        weight = None if self.logistic is None else self.logistic[rows]
+        return Law(self.breaks[:, rows], self.curvature[:, rows], self.slope[:, rows], weight)
+
     def force(self, u: Floats, right: bool) -> Floats:
         """The slope of the first example's L at each u, from the right or from the left of a break."""
         if self.logistic is not None:
@@ -66,15 +68,25 @@ class Relation:
     members: Mask
     law: Law
 
+    def kept(self, rows: Mask) -> Relation:
+        return replace(self, force=self.force[rows], members=self.members[rows], law=self.law.kept(rows))
+
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Every relation on the examples, with u and the label or response that it is measured by ("" for a novelty)."""
+    """Every relation on the examples, u, and the label or response that it is measured by ("" and 1 for a novelty)."""
 
     kind: str  # "sign", "value" or "novelty"
     target: str
     u: Floats
+    measure: Floats
     relations: tuple[Relation, ...]
+
+    def kept(self, rows: Mask) -> Laws:
+        """The laws of some of the examples."""
+        return Laws(
+            self.kind, self.target, self.u[rows], self.measure[rows], tuple(r.kept(rows) for r in self.relations)
+        )
 
     @property
     def force(self) -> Floats:
@@ -148,11 +160,11 @@ def laws_of(fit: Fit) -> Laws:
         found = _matched(fit, argument, condition.indices[0])
         if found is None:
             continue
-        turn, rest, measure = found
-        target = measure or target
+        turn, rest, name = found
+        target = name or target
         offset = evaluate(rest, values, sizes)
-        if fit.kind == "value" and measure:
-            offset = offset - turn * values.arrays[measure]  # t = turn (y - f) + what is left
+        if fit.kind == "value":
+            offset = offset - turn * values.arrays[name]  # t = turn (y - f) + what is left
         law, sense = _law(fit.derivation, condition, slack, term, values, sizes)
         alpha = np.asarray(fit.multipliers[condition.label], dtype=np.float64)
         members = support_mask(condition.support, condition.indices, condition.sets, values)
@@ -162,11 +174,9 @@ def laws_of(fit: Fit) -> Laws:
         )
     if not relations:
         raise _no_relation(fit, "no condition and no loss is about the decision value of one example")
-    if fit.kind == "sign" and target:
-        u = values.arrays[target] * u
-    elif fit.kind == "value" and target:
-        u = values.arrays[target] - u
-    return Laws(fit.kind, target, np.asarray(u), tuple(relations))
+    measure = np.asarray(values.arrays[target], dtype=np.float64) if target else np.ones(len(u))
+    u = measure - u if fit.kind == "value" else measure * u
+    return Laws(fit.kind, target, u, measure, tuple(relations))
 
 
 def _no_relation(fit: Fit, why: str) -> Exception:
@@ -198,7 +208,9 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
     body = fit.clause.body
     if isinstance(body, s.Call) and body.function.id == "sign":
         body = body.arguments[0]
-    decision = translator.scalar(body, {fit.clause.formals[0]: Point(fit.input, (index,))})
+    scope: dict[str, Value] = {fit.clause.formals[0]: Point(fit.input, (index,))}
+    scope.update({formal: At(fit.label_of(formal).name, (index,)) for formal in fit.clause.formals[1:]})
+    decision = translator.scalar(body, scope)
     signs = [d.name for d in fit.model.data if d.kind == "finite" and len(d.sets) == 1]
     reals = [d.name for d in fit.model.data if d.kind == "real" and len(d.sets) == 1]
     measures = signs if fit.kind == "sign" else [""]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kdsl.plot import sheets
-from kdsl.plot.fits import Solved, chosen_features, fit_of, grid_over, held, refuse_kind
-from kdsl.plot.laws import Mask, laws_of
+from kdsl.plot.fits import Mask, Solved, chosen_features, fit_of, grid_over, held, placed, refuse_kind
+from kdsl.plot.laws import laws_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 from kdsl.plot.surfaces import scatter
 
@@ -20,14 +21,18 @@ if TYPE_CHECKING:
 LEVELS = 8  # level sets, about; the picture says their values
 
 
-def novelty(solution: Solved, pair: tuple[str, str] | None = None, *, columns: int = 1) -> Figure:
+def novelty(
+    solution: Solved, pair: tuple[str, str] | None = None, at: Mapping[str, str] | None = None, *, columns: int = 1
+) -> Figure:
     """Level sets of the novelty: shaded and solid where it is 0, thin outside, the novel examples crossed."""
     fit = fit_of(solution)
     if fit.kind != "novelty":
         raise refuse_kind(fit, "novelty", "how far a point is from what is normal")
+    fit = placed(fit, at)
     shown = chosen_features(fit, pair, 2)
-    found = laws_of(fit)
-    raw = fit.raw_points()[:, list(shown)]
+    rows = fit.shown()
+    found = laws_of(fit).kept(rows)
+    raw = fit.raw_points()[rows][:, list(shown)]
     with sheets.printed():
         from matplotlib.ticker import MaxNLocator
 

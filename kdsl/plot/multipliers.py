@@ -11,8 +11,8 @@ import numpy as np
 from kdsl.binding.faults import fault
 from kdsl.binding.table import Floats
 from kdsl.plot import sheets
-from kdsl.plot.fits import Fit, Solved, fit_of, framed
-from kdsl.plot.laws import Law, Laws, Mask, constant, laws_of
+from kdsl.plot.fits import Fit, Mask, Solved, fit_of, framed
+from kdsl.plot.laws import Law, Laws, constant, laws_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE, PALE
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kdsl.plot import sheets
-from kdsl.plot.fits import Solved, chosen_features, fit_of, framed, held, refuse_kind, slice_points
-from kdsl.plot.laws import Mask, laws_of
+from kdsl.plot.fits import Mask, Solved, chosen_features, fit_of, framed, held, placed, refuse_kind, slice_points
+from kdsl.plot.laws import laws_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 
 if TYPE_CHECKING:
@@ -19,29 +20,33 @@ if TYPE_CHECKING:
 GRID = 601  # points along the feature
 
 
-def tube(solution: Solved, feature: str | None = None, *, columns: int = 1) -> Figure:
+def tube(
+    solution: Solved, feature: str | None = None, at: Mapping[str, str] | None = None, *, columns: int = 1
+) -> Figure:
     """The fitted curve over a feature, the others at their medians, with the tube where there is one."""
     fit = fit_of(solution)
     if fit.kind != "value":
         raise refuse_kind(fit, "tube", "a number over a feature")
+    fit = placed(fit, at)
     (shown,) = chosen_features(fit, None if feature is None else (feature,), 1)
-    found = laws_of(fit)
-    x, y = fit.raw_points()[:, shown], fit.values().arrays[found.target]
-    at = np.linspace(*framed(x, 0.03), GRID)
-    curve = fit.decision(slice_points(fit, (shown,), at[:, None]))
+    rows = fit.shown()
+    found = laws_of(fit).kept(rows)
+    x, y = fit.raw_points()[rows, shown], found.measure
+    along = np.linspace(*framed(x, 0.03), GRID)
+    curve = fit.decision(slice_points(fit, (shown,), along[:, None]))
     low, high = found.costless()
     with sheets.printed():
         figure, (axes,) = sheets.sheet(columns, 0.74 if columns == 1 else 0.45)
         if high > low:
-            axes.fill_between(at, curve + low, curve + high, facecolor=FAINT, linewidth=0, zorder=0).set_gid("tube")
+            axes.fill_between(along, curve + low, curve + high, facecolor=FAINT, linewidth=0, zorder=0).set_gid("tube")
             for edge in (low, high):
-                axes.plot(at, curve + edge, color=MIDDLE, linewidth=0.7, linestyle="dashed", zorder=1)
-        axes.plot(at, curve, color=INK, linewidth=1.2, zorder=2)[0].set_gid("curve")
+                axes.plot(along, curve + edge, color=MIDDLE, linewidth=0.7, linestyle="dashed", zorder=1)
+        axes.plot(along, curve, color=INK, linewidth=1.2, zorder=2)[0].set_gid("curve")
         groups = {"others": ~found.active, "free": found.active & ~found.at_bound, "bound": found.at_bound}
-        for name, rows in groups.items():
-            axes.scatter(x[rows], y[rows], zorder=3, **STYLES[name]).set_gid(name)
+        for name, chosen in groups.items():
+            axes.scatter(x[chosen], y[chosen], zorder=3, **STYLES[name]).set_gid(name)
         axes.set(xlabel=sheets.plain(fit.features[shown]), ylabel=sheets.plain(fit.column(found.target)))
-        axes.set_xlim(at[0], at[-1])
+        axes.set_xlim(along[0], along[-1])
         sheets.note(axes, held(fit, (shown,)))
         sheets.legend_below(figure, legend(groups, low, high), 3 if columns == 1 else 6)
     return figure
@@ -55,7 +60,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def legend(groups: dict[str, Mask], low: float, high: float) -> list[Entry]:
-    words = {"others": "not an SV", "free": "free SV", "bound": "SV at bound"}
+    words = {"others": "not an SV", "free": "free SV", "bound": "SV along bound"}
     size = {"markersize": 3.2, "markeredgewidth": 0.5}
     entries: list[Entry] = [("$f$", sheets.stroke(INK, 1.2))]
     if high > low:

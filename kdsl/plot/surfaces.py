@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from kdsl.binding.bound import LabelMap
 from kdsl.binding.table import Floats
 from kdsl.plot import sheets
 from kdsl.plot.class_regions import class_regions
-from kdsl.plot.fits import Fit, Solved, chosen_features, fit_of, grid_over, held, refuse_kind
-from kdsl.plot.laws import Laws, Mask, laws_of
+from kdsl.plot.fits import Fit, Mask, Solved, chosen_features, fit_of, grid_over, held, placed, refuse_kind
+from kdsl.plot.laws import Laws, laws_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 
 if TYPE_CHECKING:
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 CLASSES = ((-1, "o", ORANGE), (1, "^", BLUE))
 
 
-def decision(solution: Solved, pair: tuple[str, str] | None = None, *, columns: int = 1) -> Figure:
+def decision(
+    solution: Solved, pair: tuple[str, str] | None = None, at: Mapping[str, str] | None = None, *, columns: int = 1
+) -> Figure:
     """The sign of the decision, or the class that wins, over a pair of features, the others at their medians.
+
+    at: the labels that the prediction takes beside the point; only the examples that have them are shown.
 
     The level 0 is solid, the margins are dashed. Support vectors are filled, and ringed if they are free where a bound
     exists; a cross marks what lies on the wrong side of its margin.
@@ -32,17 +37,19 @@ def decision(solution: Solved, pair: tuple[str, str] | None = None, *, columns: 
     fit = fit_of(solution)
     if fit.kind not in ("sign", "class"):
         raise refuse_kind(fit, "decision", "where a decision changes")
+    fit = placed(fit, at)
     shown = chosen_features(fit, pair, 2)
     if fit.kind == "class":
         return class_regions(fit, shown, columns)
-    found = laws_of(fit)
-    raw = fit.raw_points()[:, list(shown)]
+    rows = fit.shown()
+    found = laws_of(fit).kept(rows)
+    raw = fit.raw_points()[rows][:, list(shown)]
     with sheets.printed():
         figure, (axes,) = sheets.sheet(columns, 0.98 if columns == 1 else 0.7)
         x, y, values = grid_over(fit, shown, raw)
         axes.contourf(x, y, values, levels=[0.0, np.inf], colors=[FAINT], extend="neither")
         level_lines(axes, x, y, values, margin_levels(found))
-        draw_points(axes, fit, found, raw)
+        draw_points(axes, found, raw)
         sheets.framed_all_round(axes)
         axes.set(xlabel=sheets.plain(fit.features[shown[0]]), ylabel=sheets.plain(fit.features[shown[1]]))
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
@@ -71,10 +78,9 @@ def level_lines(axes: Axes, x: Floats, y: Floats, values: Floats, margins: list[
         axes.contour(x, y, values, levels=[0.0], colors=[INK], linestyles="solid", linewidths=1.2)
 
 
-def draw_points(axes: Axes, fit: Fit, found: Laws, raw: Floats) -> None:
+def draw_points(axes: Axes, found: Laws, raw: Floats) -> None:
     """The examples: shape by class, filled for support vectors, ringed where these are free, crossed out of place."""
-    labels = fit.values().arrays[found.target]
-    active, bound = found.active, found.at_bound
+    labels, active, bound = found.measure, found.active, found.at_bound
     for value, marker, colour in CLASSES:
         rows = labels == value
         style = {"marker": marker, "s": 12.0, "linewidths": 0.5, "edgecolors": colour}

@@ -154,6 +154,39 @@ def test_legends_of_long_names_stay_on_the_sheet() -> None:
     assert figure.legends[0].get_window_extent().width <= figure.bbox.width
 
 
+def test_a_group_has_its_own_surface_and_shows_its_own_examples() -> None:
+    random = np.random.default_rng(6)
+    x, group = random.normal(size=(80, 2)), np.array(["north", "south"])[np.arange(80) % 2]
+    shift = np.where(group == "north", 1.0, -1.0)
+    data = {"x": x, "y": np.where(x[:, 0] + 0.3 * x[:, 1] > shift, 1.0, -1.0), "group": group}
+    solution = solve(
+        "monotone_groups", {**data, "lo": x[:1], "hi": x[:1] + np.array([[1.0, 0.0]])}, kernels={"k": "linear"}
+    )
+    assert solution.status == "optimal"
+    crossings = {}
+    for label in ("north", "south"):
+        figure = plot.decision(solution, at={"g": label})
+        axes = figure.axes[0]
+        assert axes.get_title(loc="left") == f"group = {label}"
+        shown = np.concatenate([c.get_offsets() for gid, c in named(axes).items() if "of class" in gid])
+        assert sorted(map(tuple, shown)) == sorted(map(tuple, x[group == label]))
+        zero = [c for c in axes.collections if c.get_gid() is None][-1].get_paths()[0].vertices
+        assert solution.decision(zero, {"g": [label] * len(zero)}) == pytest.approx(0.0, abs=1e-6)
+        crossings[label] = zero[:, 0].mean()
+    assert crossings["north"] > crossings["south"] + 0.5
+    assert plot.margins(solution).axes[0].get_title(loc="left").startswith("no example breaks KKT")
+
+
+def test_margins_need_no_coordinates() -> None:
+    data = data_for("svm_1norm")
+    gram = data["x"] @ data["x"].T
+    own = solve("svm_1norm", {"x": gram, "y": data["y"]}, kernels={"k": "precomputed"})
+    linear = solve("svm_1norm", data, kernels={"k": "linear"})
+    heights = [plane_of(fit_of(s), laws_of(fit_of(s))) for s in (own, linear)]
+    assert heights[0].u == pytest.approx(heights[1].u, abs=1e-4)
+    assert heights[0].violation.max() < 2e-3
+
+
 def test_margins_name_who_breaks_kkt() -> None:
     solution = solved("svm_1norm")
     assert marks(plot.margins(solution))["violators"] == 0

@@ -121,9 +121,12 @@ def no_points() -> tuple[Diagnostic, ...]:
     own = solve("svm_1norm", {"x": gram, "y": data_for("svm_1norm")["y"]}, kernels={"k": "precomputed"})
     groups = {"x": x, "y": data_for("svm_1norm")["y"], "group": np.where(x[:, 1] > 0, "north", "south")}
     pairs = {"lo": x[:2], "hi": x[2:4]}
+    grouped = solve("monotone_groups", {**groups, **pairs}, kernels={"k": "linear"})
     return (
         *refusal(lambda: plot.decision(own)),
-        *refusal(lambda: plot.decision(solve("monotone_groups", {**groups, **pairs}, kernels={"k": "linear"}))),
+        *refusal(lambda: plot.decision(grouped)),
+        *refusal(lambda: plot.decision(grouped, at={"g": "nord"})),
+        *refusal(lambda: plot.decision(solved("svm_1norm"), at={"g": "north"})),
     )
 
 

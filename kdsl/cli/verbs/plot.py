@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
 from kdsl import pipeline
-from kdsl.cli.binding_options import add_data_options, add_resource_options, exit_code, messages, tables_of
+from kdsl.cli.binding_options import add_data_options, add_resource_options, exit_code, messages, pair, tables_of
 from kdsl.cli.sources import Source, has_errors, on_spec, report
 from kdsl.cli.terminal import Console
 from kdsl.cli.verbs.solve import EXIT, OTHERWISE, add_solver_options, kernels_parse, options_of, prepare_problem
@@ -39,6 +39,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="FILE", help="a .png, .svg or .pdf (NAME_KIND.png)")
     parser.add_argument("--pair", type=names, metavar="A,B", help="the two features to be shown")
     parser.add_argument("--feature", metavar="A", help="the feature to be shown by `tube`")
+    parser.add_argument("--at", action="append", type=pair, metavar="G=LABEL", help="the group whose surface is drawn")
     parser.add_argument("--loss", metavar="NAME", help="the loss to be shown, where the objective has several")
     parser.add_argument("--columns", type=int, choices=(1, 2), default=1, help="the width: 3.3 or 6.9 inches (1)")
     add_data_options(parser, required=False)
@@ -168,6 +169,6 @@ def draw(solved: Solved, record: Record | None, arguments: Namespace) -> Figure:
     if arguments.kind == "margins":
         return plot.margins(solved, columns=arguments.columns)
     if arguments.kind == "tube":
-        return plot.tube(solved, arguments.feature, columns=arguments.columns)
+        return plot.tube(solved, arguments.feature, dict(arguments.at or []), columns=arguments.columns)
     picture = plot.decision if arguments.kind == "decision" else plot.novelty
-    return picture(solved, arguments.pair, columns=arguments.columns)
+    return picture(solved, arguments.pair, dict(arguments.at or []), columns=arguments.columns)
