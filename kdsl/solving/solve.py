@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kdsl.algebra.numeric import evaluate
 from kdsl.algebra.primal import Condition
+from kdsl.binding.psd import Repair
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution, Support
 from kdsl.solving.backends.interface import Options, Progress
@@ -137,7 +138,7 @@ def _solution(
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"
     repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}
-    if any(r.policy == "accept" and r.report.verdict == "indefinite" for r in repairs.values()):
+    if any(not _is_known_convex(r) for r in repairs.values()):
         status = _stationary(status, point.certificate, options)
     families = point.scalar_problem.families
     scalars = {
@@ -176,6 +177,12 @@ def _solution(
         point.outer,
         {name: r.report for name, r in repairs.items()},
     )
+
+
+def _is_known_convex(repaired: Repair) -> bool:
+    """Whether the Gram matrix solved with is positive semidefinite beyond doubt: else no gap proves anything."""
+    verdict = repaired.report.verdict
+    return verdict == "psd" or (verdict == "indefinite" and repaired.policy in ("clip", "shift"))
 
 
 def _stationary(status: str, certificate: Certificate, options: Options) -> str:
