@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import TypeAlias
 
-from kdsl.api.expressions import Expression, Operator, number_node, operand_at
+from kdsl.api.expressions import Expression, Operator, call, number_node, operand_at
 from kdsl.api.naming import name_at
 from kdsl.api.places import Sources, spot
 from kdsl.language.syntax import (
@@ -134,6 +134,10 @@ class Declared(KernelExpression):
     def __init__(self, name: str) -> None:
         super().__init__(lambda sources: KernelCall(Name(name), ()))
         self.name = name
+
+    def __call__(self, first: Expression, second: Expression) -> Expression:
+        """The number k(x, z), for problems that are written in kernel values."""
+        return call(self.name, (first, second))
 
 
 def _argument(value: Value | KernelExpression, span: Span, sources: Sources) -> Expr:
