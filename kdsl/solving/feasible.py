@@ -68,6 +68,8 @@ def _one_row(problem: NormalForm, matrix: sp.csr_array, point: Floats) -> Floats
     if value == target or (not equality and value <= target):
         return point
     row = _movable(problem, everything, target - value, point)
+    if not row.any():
+        return point  # 0 = target: no point helps
 
     def at(shift: float) -> Floats:
         return np.clip(point + shift * row, lower, upper)
