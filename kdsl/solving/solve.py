@@ -29,10 +29,11 @@ from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
-from kdsl.solving.routing import Route, route
+from kdsl.solving.routing import Route, next_route, route
 from kdsl.solving.unknowns import with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
+_FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
 _LOOSE = 1e-3  # of the bound on a norm, left unused where it is called loose
 _LIMITS = {"iteration_limit": "user_limit", "time_limit": "user_limit", "interrupted": "user_limit"}
@@ -68,6 +69,7 @@ def solve_posed(
             raw = chosen.backend.solve(lowered.problem, options, start, progress)
             point = certify(posed, raw.theta)
             raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
+            raw, point, chosen = _by_others(posed, options, chosen, raw, point, began, progress)
     ended = time.perf_counter()
     seconds = {
         "lower": lowered_at - began,
@@ -125,6 +127,34 @@ def _tightened(
         raw = replace(again, iterations=raw.iterations + again.iterations, seconds=raw.seconds + again.seconds)
         point = certify(posed, raw.theta)
     return raw, point
+
+
+def _by_others(
+    posed: Posed,
+    options: Options,
+    chosen: Route,
+    raw: RawSolution,
+    point: Point,
+    began: float,
+    progress: Progress | None,
+) -> tuple[RawSolution, Point, Route]:
+    """Where nothing can be claimed of an answer, others are tried in turn; the best answer is kept with its route."""
+    convex = all(space.repair is None or _is_known_convex(space.repair) for space in posed.spaces.values())
+    taken = chosen
+    while convex and raw.status in _FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol):
+        left = options.time_limit - (time.perf_counter() - began)
+        following = next_route(taken, f"{raw.message}; the relative gap is {point.certificate.rel_gap:.1e}")
+        if following is None or left <= 0:
+            break
+        taken = following
+        asked = replace(options, time_limit=left)
+        other = taken.backend.solve(point.lowered.problem, asked, raw.theta, progress)
+        reached = certify(posed, other.theta)
+        if reached.certificate.rel_gap < point.certificate.rel_gap:
+            raw, point, chosen = other, reached, taken
+        else:
+            chosen = replace(chosen, warnings=taken.warnings)
+    return raw, point, chosen
 
 
 # ---------------------------------------------------------------- the solution
