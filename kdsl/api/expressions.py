@@ -158,8 +158,7 @@ def built(
     height = 1
     for operand in operands:
         if isinstance(operand, (Expression, Condition)):
-            if sources is not None and operand.sources is not sources:
-                raise TypeError(f"`{operand!r}` belongs to another problem")
+            own(operand, operand.sources if sources is None else sources)
             sources = operand.sources
         if isinstance(operand, Expression):
             height = max(height, 1 + operand.height)
@@ -232,8 +231,8 @@ def _compared(left: Expression, relation: str, right: Operand) -> Condition:
     if not isinstance(right, Expression) and _is_reflected(site, right):
         first, second = second, first
     sides = operand_at(left, first, left.sources), operand_at(right, second, left.sources)
-    if isinstance(right, Expression) and right.sources is not left.sources:
-        raise TypeError(f"`{right!r}` belongs to another problem")
+    if isinstance(right, Expression):
+        own(right, left.sources)
     return Condition(Comparison(sides[0], relation, sides[1], site.span), left.sources)
 
 
@@ -270,10 +269,17 @@ def sources_of(values: Iterable[object], what: str) -> Sources:
     raise TypeError(f"{what}(...) is about formulas; for plain numbers use Python's own functions")
 
 
-def conditions_of(where: object) -> tuple[Comparison, ...]:
-    """What `where=` was given: one condition or several."""
+def conditions_of(where: object, sources: Sources) -> tuple[Comparison, ...]:
+    """What `where=` was given: one condition or several, of this problem."""
     given = where if isinstance(where, (tuple, list)) else (where,)
     for one in given:
         if not isinstance(one, Condition):
             raise TypeError(f"`where` takes conditions such as k != y[i], not {one!r}")
+        own(one, sources)
     return tuple(one.node for one in given)
+
+
+def own(part: Expression | Condition, sources: Sources) -> None:
+    """Refuses what was written with the names of another problem."""
+    if part.sources is not sources:
+        raise TypeError(f"`{part!r}` belongs to another problem")

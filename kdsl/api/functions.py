@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kdsl.api.expressions import Expression, Operand, built, call, conditions_of, operand_at, sources_of
+from kdsl.api.expressions import Expression, Operand, built, call, conditions_of, operand_at, own, sources_of
+from kdsl.api.places import Sources
 from kdsl.language.syntax import Argmax, Inner, Name, Norm, Span, Sum
 
 
@@ -62,8 +63,8 @@ class Binder:
         self._sources = sources_of(indices, word)
         site = self._sources.here()
         self._indices, self._word = indices, word
-        self._names = tuple(index_name(index, site.argument(n)) for n, index in enumerate(indices))
-        self._where = conditions_of(where)
+        self._names = tuple(index_name(index, site.argument(n), self._sources) for n, index in enumerate(indices))
+        self._where = conditions_of(where, self._sources)
 
     def __call__(self, body: Operand) -> Expression:
         site = self._sources.here()
@@ -83,8 +84,9 @@ def argmax(index: Expression) -> Binder:
     return Binder("argmax", (index,), ())
 
 
-def index_name(index: object, span: Span) -> Name:
-    """The name of an index, where it is used."""
+def index_name(index: object, span: Span, sources: Sources) -> Name:
+    """The name of an index of this problem, where it is used."""
     if not isinstance(index, Expression) or not isinstance(index.node, Name):
         raise TypeError(f"`{index!r}` is no index: declare one with index(...)")
+    own(index, sources)
     return index.node._replace(span=span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kdsl.api.expressions import Expression, Operand, built, operand_at
 from kdsl.api.places import Sources
@@ -124,19 +124,17 @@ class Function:
     def __repr__(self) -> str:
         return self._name
 
-    def __call__(self, *arguments: Operand, **parameters: Any) -> Expression:
+    def __call__(self, *arguments: Operand, **named: Operand) -> Expression:
         site = self._sources.here()
-        for word in parameters:
-            if word not in self._parameters:
-                raise TypeError(f"{self._name}(...) has no parameter `{word}`")
-        positional = len(self._formals)
-        given = {**dict(zip(self._parameters, arguments[positional:], strict=False)), **parameters}
-        inside = [operand_at(v, site.argument(n), self._sources) for n, v in enumerate(arguments[:positional])]
-        words = [word for word in self._parameters if word in given]
-        set_to = [
-            operand_at(given[word], site.argument(len(inside) + n, word), self._sources) for n, word in enumerate(words)
-        ]
-        if len(arguments) > positional + len(self._parameters):
-            inside += [operand_at(v, site.span, self._sources) for v in arguments[positional + len(self._parameters) :]]
-        node = Call(Name(self._name, site.callee()), tuple(inside), tuple(set_to), site.span)
-        return built(node, (*arguments, *parameters.values()), site, self._sources)
+        words = (*self._formals, *self._parameters)
+        if len(arguments) > len(words):
+            raise TypeError(f"{self._name}(...) takes {len(words)} arguments, {len(arguments)} given")
+        for word in named:
+            if word not in words:
+                raise TypeError(f"{self._name}(...) has no argument `{word}`")
+        given = {**dict(zip(words, arguments, strict=False)), **named}
+        nodes = {w: operand_at(given[w], site.argument(n, w), self._sources) for n, w in enumerate(words) if w in given}
+        inside = tuple(nodes[word] for word in self._formals if word in nodes)
+        set_to = tuple(nodes[word] for word in self._parameters if word in nodes)
+        call = Call(Name(self._name, site.callee()), inside, set_to, site.span)
+        return built(call, given.values(), site, self._sources)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdsl.api.domains import Bound, Open, finite_domain, real_domain, set_domain
 from kdsl.api.errors import ProblemError, Report, reports_of, reports_text
-from kdsl.api.expressions import Condition, Expression, Operand, conditions_of, operand_at, refused
+from kdsl.api.expressions import Condition, Expression, Operand, conditions_of, operand_at, own, refused
 from kdsl.api.functions import index_name
 from kdsl.api.handles import Constraint, Function, HilbertUnknown, Index, Parameter, Unknown
 from kdsl.api.kernels import Declared, KernelExpression, kernel_node
@@ -91,10 +91,10 @@ class Problem:
         """Keeps only the members of an index, or of a tuple of them, that meet the conditions."""
         self._declaring()
         given = indices if isinstance(indices, tuple) else (indices,)
-        names = tuple(index_name(index, s.NOWHERE) for index in given)
+        names = tuple(index_name(index, s.NOWHERE, self.sources) for index in given)
         for n, entry in enumerate(self._indices):
             if entry.names == names:
-                self._indices[n] = entry._replace(where=(*entry.where, *conditions_of(where)))
+                self._indices[n] = entry._replace(where=(*entry.where, *conditions_of(where, self.sources)))
                 return
         raise ValueError(f"{', '.join(name.id for name in names)} were not declared together: use indices(...)")
 
@@ -215,9 +215,11 @@ class Problem:
             raise TypeError(
                 f"the last argument of subject_to is the constraint, such as xi[i] >= 0, not {comparison!r}"
             )
-        names = tuple(index_name(index, site.argument(1 + n)) for n, index in enumerate(indices))
-        self._own(comparison)
-        self._constraints.append(s.ConstraintDecl(named, names, conditions_of(where), comparison.node, site.span))
+        names = tuple(index_name(index, site.argument(1 + n), self.sources) for n, index in enumerate(indices))
+        own(comparison, self.sources)
+        self._constraints.append(
+            s.ConstraintDecl(named, names, conditions_of(where, self.sources), comparison.node, site.span)
+        )
         return Constraint(named.id, self)
 
     def predict(self, kind: str, body: Callable[..., Operand]) -> None:
@@ -279,7 +281,13 @@ class Problem:
         return Derived(self._opened().derivation(self._values))
 
     def _repr_html_(self) -> str:
-        return self.derive().primal_html()
+        """The primal as a notebook shows it, or what is wrong with it."""
+        from kdsl.render.mathml import escaped
+
+        try:
+            return self.derive().primal_html()
+        except ProblemError as error:
+            return f"<pre>{escaped(reports_text(error.reports))}</pre>"
 
     # -------------------------------------------------------------- solving
 
@@ -392,10 +400,6 @@ class Problem:
     def _named(self, text: str, site: Site, keyword: str = "name") -> s.Name:
         return name_at(text, site.argument(0, keyword), self.sources)
 
-    def _own(self, part: Expression | Condition) -> None:
-        if part.sources is not self.sources:
-            raise TypeError(f"`{part!r}` belongs to another problem")
-
     def _set(
         self, over: Sequence[str | int], places: Sequence[s.Span], span: s.Span
     ) -> tuple[s.Range | s.Name, s.Name | None]:
@@ -415,14 +419,14 @@ class Problem:
         self, name: str, indices: tuple[Index, ...], domain: s.Domain, default: Bound | None, site: Site, first: int
     ) -> s.SymbolDecl:
         named = self._named(name, site)
-        subscripts = tuple(index_name(index, site.argument(first + n)) for n, index in enumerate(indices))
+        subscripts = tuple(index_name(index, site.argument(first + n), self.sources) for n, index in enumerate(indices))
         value = None if default is None else operand_at(default, site.keyword("default"), self.sources)
         return s.SymbolDecl(named, subscripts, domain, value, site.span)
 
     def _objective(self, sense: str, body: Operand) -> None:
         site = self._declaring()
         if isinstance(body, Expression):
-            self._own(body)
+            own(body, self.sources)
         inside = operand_at(body, site.argument(0, "objective"), self.sources)
         self._objectives.append(s.Objective(sense, inside, site.method()))
 
@@ -447,5 +451,5 @@ class Problem:
         given = dict(zip(words[count:], arguments[count:], strict=True))
         body = function(*arguments[:count], **given)
         if isinstance(body, Expression):
-            self._own(body)
+            own(body, self.sources)
         return tuple(names[:count]), tuple(names[count:]), operand_at(body, site.argument(1, "body"), self.sources)

@@ -48,6 +48,12 @@ def test_a_section_is_found_by_its_key() -> None:
         derived.section("duel")
 
 
+def test_it_is_verified_on_random_instances() -> None:
+    derived = PROBLEMS["svm_1norm"]().derive()
+    assert repr(derived) == "Derived('svm_1norm')"
+    assert all(check.passed for check in derived.verify(seed=1, time_limit=10.0).checks if check.times)
+
+
 def test_renderings_are_those_of_the_command_line() -> None:
     derived = PROBLEMS["svr_nu"]().derive()
     derivation = derive(read_spec("specs/svr_nu.kspec"))
@@ -64,6 +70,13 @@ def test_renderings_are_those_of_the_command_line() -> None:
 def test_a_problem_shows_its_primal() -> None:
     shown = PROBLEMS["svm_1norm"]()._repr_html_()
     assert "The primal problem" in shown and "The Lagrangian" not in shown and "<math" in shown
+
+
+def test_a_problem_with_mistakes_shows_them() -> None:
+    problem = PROBLEMS["svm_1norm"]()
+    problem.real("b")
+    shown = problem._repr_html_()
+    assert shown.startswith("<pre>error[K205]: `b` is declared twice") and "--&gt; " in shown
 
 
 def test_the_builder_imports_no_numerics() -> None:

@@ -24,6 +24,7 @@ from kdsl.api import (
     linear,
     maximum,
     norm,
+    normalized,
     phi,
     poly,
     rbf,
@@ -128,6 +129,22 @@ def statement_word(n: Names) -> None:
     n.p.subject_to("minimize", n.b >= 0)
 
 
+def title_with_quotes(n: Names) -> None:
+    Problem("a", 'the "best"')
+
+
+def huge_exponent(n: Names) -> None:
+    n.p.minimize(n.b**5000)
+
+
+def many_digits(n: Names) -> None:
+    n.p.minimize(n.b * 10**500)
+
+
+def column_with_a_blank(n: Names) -> None:
+    n.p.kernel("q", linear().on("net income"))
+
+
 def not_a_number(n: Names) -> None:
     n.p.minimize(n.b * float("nan"))
 
@@ -153,6 +170,10 @@ CASES: list[tuple[Callable[[Names], None], str, str, str]] = [
     (root, "K109", "0.5", "an exponent must be a whole number"),
     (bad_name, "K103", "my name", "`my name` is not a name"),
     (statement_word, "K214", "minimize", "begins a statement"),
+    (title_with_quotes, "K119", 'the "best"', "a title is one line without quotes"),
+    (huge_exponent, "K108", "5000", "the exponent 5000 is larger than 1000"),
+    (many_digits, "K108", "10**500", "a number of over 400 digits"),
+    (column_with_a_blank, "K103", "net income", "`net income` is not a name"),
     (not_a_number, "K108", 'float("nan")', "`nan` is no number"),
     (after_umlauts, "K205", "b", "`b` is declared twice"),
 ]
@@ -282,7 +303,16 @@ MISUSES: list[tuple[Callable[[Names], object], type[Exception], str]] = [
     (lambda n: n.p.param("z", lower=0, open="both"), ValueError, "`open` is"),
     (lambda n: -1 * rbf(), ValueError, "would not be a kernel"),
     (lambda n: rbf() * "a", TypeError, "neither a kernel"),  # type: ignore[operator]
-    (lambda n: n.p.let("f", lambda t: t)(n.b, u=1), TypeError, "has no parameter `u`"),
+    (lambda n: n.p.let("f", lambda t: t)(n.b, u=1), TypeError, "f(...) has no argument `u`"),
+    (lambda n: n.p.let("f", lambda t: t)(n.b, n.b), TypeError, "f(...) takes 1 arguments, 2 given"),
+    (lambda n: n.p.subject_to("m", Names().i, n.b >= 0), TypeError, "`i` belongs to another problem"),
+    (lambda n: n.p.subject_to("m", n.i, n.b >= 0, where=Names().b >= 0), TypeError, "belongs to another problem"),
+    (lambda n: sum_over(n.i, where=Names().b >= 0)(n.b), TypeError, "belongs to another problem"),
+    (lambda n: n.p.real("a", Names().i), TypeError, "`i` belongs to another problem"),
+    (lambda n: n.p.real(3), TypeError, "a name is a text"),  # type: ignore[arg-type]
+    (lambda n: n.k(3, 4), TypeError, "about formulas"),  # type: ignore[arg-type]
+    (lambda n: norm(rbf()), TypeError, "about formulas"),  # type: ignore[arg-type]
+    (lambda n: normalized(rbf()), TypeError, "must be declared first"),  # type: ignore[arg-type]
     (lambda n: n.p.index("c", "classes").size, TypeError, "no name for its size"),
 ]
 

@@ -142,6 +142,15 @@ def test_python_operators_mean_what_the_blackboard_means() -> None:
     assert repr(B == 1) == "b = 1" and repr(DIFFERENT) == "j != y[i]"
 
 
+def test_arguments_go_by_place_or_by_name() -> None:
+    p = Problem("named")
+    b = p.real("b")
+    skew = p.loss("skew", lambda r, *, low, high: maximum(low * r, high * r))
+    forms = [skew(b, low=1, high=2), skew(b, 1, 2), skew(b, high=2, low=1), skew(r=b, low=1, high=2)]
+    assert {repr(form) for form in forms} == {"skew(b; 1, 2)"}
+    assert repr(p.let("half", b / 2) + 1) == "half + 1" and repr(skew) == "skew"
+
+
 def test_greek_names_are_those_of_the_language() -> None:
     p = Problem("greek")
     assert [repr(p.real(name)) for name in ("ξ'", "λ", "b0")] == ["xi'", "lambda", "b0"]
