@@ -81,7 +81,7 @@ class KernelMachine(SpecParameters):
             kernel_choices(reading.model, self.kernel),
             self.psd,
             self.backend,
-            Options(tol=self.tol, max_iterations=self.max_iter, threads=self.n_jobs),
+            Options(tol=self.tol, max_iterations=limit(self.max_iter), threads=limit(self.n_jobs)),
         )
         solved = solve_parts(examples, parts, settings)
         self.solutions_ = tuple(one.solution for one in solved)
@@ -107,6 +107,11 @@ class KernelMachine(SpecParameters):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
         with as_value_errors():
             return self._machines.decisions(own_format(X))
+
+
+def limit(number: int | None) -> int | None:
+    """A limit as kdsl has it: scikit-learn writes -1 for none."""
+    return None if number == -1 else number
 
 
 def own_format(X: Any) -> Matrix:

@@ -30,7 +30,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     multiclass: "ovo" or "ovr", how a spec for two classes tells more of them apart.
     decision_function_shape: "ovr" for one column a class, "ovo" for one a pair, as SVC has it.
     class_weight: a dict by class or "balanced"; like sample_weight it needs a spec with a datum of weights.
-    backend, max_iter, psd: as `kdsl.solve` takes them; n_jobs: threads.
+    backend, max_iter, psd: as `kdsl.solve` takes them; n_jobs: threads. None and -1 set no limit.
     parameters: the spec's `param`s, such as C; get_params lists them.
     """
 
