@@ -113,6 +113,8 @@ class Session:
             bound = bind(model, tables_from_data(model, data), **binding)
         elif kept is None:
             raise ValueError("the problem has no data yet: solve(data={'x': X, ...})")
+        elif binding:
+            raise ValueError(f"{', '.join(binding)}: the data are bound already; give them again with it")
         else:
             bound, binding = kept.bound, {**kept.binding}
         read = time.perf_counter()
@@ -120,10 +122,9 @@ class Session:
         called = {**self._functions, **functions}
         texts = {name: text for name, text in kernels.items() if isinstance(text, str)}
         key = (self._kernel_key(model, parameters), tuple(sorted(map(repr, called.items()))), room, seed, psd)
-        if kept is not None and kept.key == key:
+        if kept is not None and kept.key == key and not self._depends:
             numbers = problem_values(bound, parameters, kept.posed.spaces)
             posed = replace(kept.posed, parameters=parameters, values=numbers, derivation=derivation)
-            posed = posed if not self._depends else pose_again(posed)
         else:
             built = build_kernels(model, bound, parameters, called, inputs_of(derivation))
             posed = pose(derivation, bound, parameters, built, room, psd, seed)
@@ -142,15 +143,6 @@ class Session:
         expressions = tuple((kernel.name, kernel.expression) for kernel in model.kernels)
         names = _names_in(expressions)
         return expressions, tuple((name, value) for name, value in parameters.items() if name in names)
-
-
-def pose_again(posed: Posed) -> Posed:
-    """The same data with a derivation that has changed."""
-    from kdsl.algebra.energies import energies_of
-
-    energies = energies_of(posed.derivation)
-    assert energies is not None, "the same problem was posed before"
-    return replace(posed, energies=energies)
 
 
 def _names_in(part: object) -> set[str]:

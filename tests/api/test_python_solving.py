@@ -134,6 +134,16 @@ def test_a_new_declaration_forgets_the_solution() -> None:
     assert m.b.value == pytest.approx(1, abs=1e-6)
 
 
+def test_how_data_are_bound_is_said_with_the_data() -> None:
+    m, data = Classifier(), labelled()
+    m.p.solve(data, scale="standard")
+    scaled = m.p.value
+    assert m.p.solve().value == pytest.approx(scaled, rel=1e-5)
+    assert scaled != pytest.approx(kdsl.solve("svm_1norm", data).value, rel=1e-3)
+    with pytest.raises(ValueError, match="scale: the data are bound already"):
+        m.p.solve(scale="minmax")
+
+
 def test_no_solution_says_so_and_why() -> None:
     m = Classifier()
     m.p.subject_to("high", m.b >= 1)
