@@ -1,9 +1,9 @@
 """Solves a dual with a norm multiplier that does not fold away: an outer search over it, each step a normal form.
 
 W(lambda) = max over the other multipliers is concave and W'(lambda) is the norm condition's body at w(lambda),
-so the search is for its zero (Brent, on log lambda). A body below 0 for all lambda means lambda = 0: the bound
-on the norm is not active, and a lambda so small that lambda times the slack is below the tolerance proves it:
-that product is what such a lambda adds to the gap. A smaller one would add rounding, which grows as 1 / lambda.
+so the search is for its zero (Brent, on log lambda). Where w(lambda) is inside, lambda times the slack is what this
+lambda adds to the gap: the search ends when that is a small share of the tolerance. So it does when the bound is not
+active (a body below 0 for all lambda), at a lambda not smaller than need be: rounding grows as 1 / lambda.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from kdsl.solving.routing import Route, route
 from kdsl.solving.unknowns import hilbert_unknowns, with_unknowns
 
 _DOUBLINGS = 60
+_FLOOR = 1e-8  # what a bound that is not active may cost at best: below it rounding costs more
 _SHARE = 0.1  # of the tolerance that lambda times the slack may take
 
 
-class _OutOfTime(Exception):
-    """The limit holds for the search as a whole."""
+class _Enough(Exception):
+    """The search ends at the last multiplier: it proves enough, or time is over for the search as a whole."""
 
 
 class _Search:
@@ -41,6 +42,7 @@ class _Search:
         self.norm = 1.0
         self.seconds = 0.0
         self.iterations = 0
+        self._slack = _SHARE * options.tol
         self._deadline = time.perf_counter() + options.time_limit
 
     def body(self, norm: float) -> float:
@@ -52,18 +54,20 @@ class _Search:
         left = self._deadline - time.perf_counter()
         if left <= 0 and self.raw is not None:
             self.raw = replace(self.raw, status="time_limit", message="the time limit was reached")
-            raise _OutOfTime
+            raise _Enough
         options = replace(self._options, time_limit=max(left, 0.0))
         self.raw, self.norm = self.route.backend.solve(lowered.problem, options, start, self._progress), norm
         if self.raw.status == "interrupted":
-            raise _OutOfTime
+            raise _Enough
         self.seconds += self.raw.seconds
         self.iterations += self.raw.iterations
         products = Products.at(lowered.problem, self.raw.theta)
         unknowns = hilbert_unknowns(self._posed.derivation, lowered, products, self._posed.spaces, None)
         values = with_unknowns(self._posed.values, unknowns, self._posed.spaces)
-        self.seen[norm] = float(evaluate(self._condition.body, values))
-        return self.seen[norm]
+        found = self.seen[norm] = float(evaluate(self._condition.body, values))
+        if found <= 0 and norm * abs(found) <= self._slack:
+            raise _Enough
+        return found
 
 
 def search_norm(
@@ -72,8 +76,8 @@ def search_norm(
     """(the solution at the best multiplier, the route taken, the multiplier)."""
     search = _Search(posed, options, backend, progress)
     try:
-        norm = _best_norm(search, options.tol)
-    except _OutOfTime:
+        norm = _best_norm(search)
+    except _Enough:
         norm = search.norm
     assert search.raw is not None and search.route is not None
     raw = replace(search.raw, seconds=search.seconds, iterations=search.iterations)
@@ -81,7 +85,7 @@ def search_norm(
     return raw, replace(search.route, reason=reason), norm
 
 
-def _best_norm(search: _Search, tol: float) -> float:
+def _best_norm(search: _Search) -> float:
     """The multiplier at which W' changes sign, solved for last."""
     from math import exp, log
 
@@ -100,7 +104,7 @@ def _best_norm(search: _Search, tol: float) -> float:
             slack = search.body(low)
             if slack > 0:
                 break
-            if low * abs(slack) <= _SHARE * tol:
+            if low * abs(slack) <= _FLOOR:
                 return low
     ends = {log(low): search.seen[low], log(high): search.seen[high]}  # asked again, rounding might turn a sign
     if ends[log(low)] * ends[log(high)] >= 0:
