@@ -11,7 +11,7 @@ from kdsl.binding.table import Floats
 from kdsl.language import syntax as s
 from kdsl.plot import sheets
 from kdsl.plot.fits import Fit, Mask, grid_over, held
-from kdsl.plot.laws import AGREE
+from kdsl.plot.laws import marks_of
 from kdsl.plot.sheets import INK
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def class_regions(fit: Fit, shown: tuple[int, ...], columns: int) -> Figure:
             help="draw a model of some of the classes",
         )
     rows = fit.shown()
-    active, codes = supporting(fit, len(codes))[rows], codes[rows]
+    active, codes = marks_of(fit).active[rows], codes[rows]
     raw = fit.raw_points()[rows][:, list(shown)]
     x, y, values = grid_over(fit, shown, raw)
     with sheets.printed():
@@ -66,18 +66,6 @@ def class_regions(fit: Fit, shown: tuple[int, ...], columns: int) -> Figure:
         sheets.note(axes, held(fit, shown))
         sheets.legend_below(figure, legend(names, active), 4 if columns == 1 else 8)
     return figure
-
-
-def supporting(fit: Fit, count: int) -> Mask:
-    """The examples that have a multiplier which is not zero."""
-    found = np.zeros(count, dtype=bool)
-    for condition in fit.derivation.primal.conditions:
-        multiplier = fit.multipliers.get(condition.label)
-        if condition.kind == "sign" or multiplier is None or multiplier.shape[:1] != (count,):
-            continue
-        sizes = np.abs(multiplier).reshape(count, -1).max(axis=1)
-        found |= sizes > AGREE * max(1.0, float(sizes.max(initial=0.0)))
-    return found
 
 
 def draw_regions(axes: Axes, x: Floats, y: Floats, values: Floats) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.numeric import Array, Values
-from kdsl.algebra.terms import Vec
+from kdsl.algebra.terms import Inner, Vec
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
@@ -126,10 +126,33 @@ class Fit:
             rows &= self.codes(formal) == self.names(formal).index(label)
         return rows
 
+    def carried(self) -> Floats:
+        """The largest multiplier of every example, over all conditions on it."""
+        n = self.bound.points[self.input].size
+        found = np.zeros(n)
+        for condition in self.derivation.primal.conditions:
+            multiplier = self.multipliers.get(condition.label)
+            if condition.kind == "sign" or multiplier is None:
+                continue
+            for axis in (axis for axis, length in enumerate(multiplier.shape) if length == n):
+                found = np.maximum(found, np.abs(np.moveaxis(multiplier, axis, 0)).reshape(n, -1).max(axis=1))
+        return found
+
+    def responses(self) -> dict[str, Floats]:
+        """The numbers that conditions on the examples compare their decision with."""
+        n = self.bound.points[self.input].size
+        reals = [d.name for d in self.model.data if d.kind == "real" and len(d.sets) == 1]
+        bodies = [
+            c.body for c in self.derivation.primal.conditions if any(isinstance(f, Inner) for f in c.body.factors())
+        ]
+        used = {name for body in bodies for _, name in body.symbols()}
+        known = {name: np.asarray(self.bound.arrays[name], dtype=np.float64) for name in reals if name in used}
+        return {name: values for name, values in known.items() if len(values) == n}
+
     def column(self, datum: str) -> str:
         """What the data call a label or a response."""
         bound = self.binding.get("bindings", {}).get(datum)
-        if bound is None and self.bound.arrays[datum].dtype.kind == "f":
+        if bound is None and datum in self.bound.arrays and self.bound.arrays[datum].dtype.kind == "f":
             bound = self.binding.get("target")
         return bound if isinstance(bound, str) else datum
 

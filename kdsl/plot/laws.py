@@ -19,9 +19,10 @@ from kdsl.algebra.poly import Poly, derivative
 from kdsl.algebra.primal import Condition, Logistic, LossTerm
 from kdsl.algebra.terms import At, Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Value
-from kdsl.binding.faults import fault
+from kdsl.binding.faults import fault, listing
 from kdsl.binding.table import Floats
 from kdsl.language import syntax as s
+from kdsl.language.diagnostics import KdslError
 from kdsl.plot.fits import Fit, Mask
 
 AGREE = 1e-9  # relative; how far the same number may differ between two examples
@@ -149,7 +150,8 @@ def laws_of(fit: Fit) -> Laws:
     if fit.kind == "class":
         raise _no_relation(fit, "its decision has a value for every class")
     values = fit.values()
-    u, target, relations = fit.training_decision(), "", []
+    u, relations = fit.training_decision(), []
+    targets: set[str] = set()
     for condition in fit.derivation.primal.conditions:
         if len(condition.indices) != 1 or condition.kind in ("sign", "ball") or condition.label not in fit.multipliers:
             continue
@@ -161,10 +163,8 @@ def laws_of(fit: Fit) -> Laws:
         if found is None:
             continue
         turn, rest, name = found
-        target = name or target
+        targets.add(name)
         offset = evaluate(rest, values, sizes)
-        if fit.kind == "value":
-            offset = offset - turn * values.arrays[name]  # t = turn (y - f) + what is left
         law, sense = _law(fit.derivation, condition, slack, term, values, sizes)
         alpha = np.asarray(fit.multipliers[condition.label], dtype=np.float64)
         members = support_mask(condition.support, condition.indices, condition.sets, values)
@@ -174,9 +174,27 @@ def laws_of(fit: Fit) -> Laws:
         )
     if not relations:
         raise _no_relation(fit, "no condition and no loss is about the decision value of one example")
+    if len(targets) > 1:
+        raise _no_relation(fit, f"its conditions measure it by {listing(sorted(targets))}")
+    (target,) = targets
     measure = np.asarray(values.arrays[target], dtype=np.float64) if target else np.ones(len(u))
     u = measure - u if fit.kind == "value" else measure * u
     return Laws(fit.kind, target, u, measure, tuple(relations))
+
+
+def marks_of(fit: Fit) -> Laws:
+    """The laws, or where examples have none in common, which examples have a multiplier at all: enough for surfaces."""
+    try:
+        return laws_of(fit)
+    except KdslError:
+        n = fit.bound.points[fit.input].size
+        target = next((d.name for d in fit.model.data if d.kind == "finite" and len(d.sets) == 1), "")
+        measure = fit.values().arrays[target] if target else np.ones(n)
+        if len(measure) != n or (fit.kind == "sign" and not target):
+            raise
+        law = Law(np.empty((0, n)), np.ones((1, n)), np.zeros((1, n)))
+        carried = Relation("", "", 1.0, fit.carried(), np.ones(n, dtype=bool), law)
+        return Laws(fit.kind, target, np.zeros(n), measure, (carried,))
 
 
 def _no_relation(fit: Fit, why: str) -> Exception:
@@ -203,7 +221,7 @@ def _argument(derivation: Derivation, condition: Condition) -> tuple[Poly, Sym |
 
 
 def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | None:
-    """(turn, rest, target) with argument = turn u + rest, where u is y d, d - y turned to y - d, or d itself."""
+    """(turn, rest, target) with argument = turn u + rest, where u is y d, y - d, or d itself."""
     translator = Translator(fit.model)
     body = fit.clause.body
     if isinstance(body, s.Call) and body.function.id == "sign":
@@ -223,8 +241,9 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
             if fit.kind != "value":
                 return float(turn), rest, measure
             for name in reals:
-                if not (rest + Poly.of(Sym(name, (index,), "data")).scale(turn)).mentions(name, ("data",)):
-                    return float(-turn), rest, name
+                beyond = rest + Poly.of(Sym(name, (index,), "data")).scale(turn)
+                if not beyond.mentions(name, ("data",)):
+                    return float(-turn), beyond, name
     return None
 
 

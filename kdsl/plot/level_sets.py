@@ -9,7 +9,7 @@ import numpy as np
 
 from kdsl.plot import sheets
 from kdsl.plot.fits import Mask, Solved, chosen_features, fit_of, grid_over, held, placed, refuse_kind
-from kdsl.plot.laws import laws_of
+from kdsl.plot.laws import marks_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 from kdsl.plot.surfaces import scatter
 
@@ -31,7 +31,7 @@ def novelty(
     fit = placed(fit, at)
     shown = chosen_features(fit, pair, 2)
     rows = fit.shown()
-    found = laws_of(fit).kept(rows)
+    found = marks_of(fit).kept(rows)
     raw = fit.raw_points()[rows][:, list(shown)]
     with sheets.printed():
         from matplotlib.ticker import MaxNLocator
@@ -51,7 +51,9 @@ def novelty(
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         sheets.framed_all_round(axes)
         sheets.note(axes, held(fit, shown))
-        sheets.legend_below(figure, legend(groups), 3 if columns == 1 else 5)
+        sheets.legend_below(
+            figure, legend(groups, found.bounded, bool(values.min() < 0 < values.max())), 3 if columns == 1 else 5
+        )
     return figure
 
 
@@ -62,9 +64,10 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def legend(groups: dict[str, Mask]) -> list[Entry]:
-    words = {"others": "not an SV", "free": "free SV", "bound": "SV at bound"}
-    entries: list[Entry] = [("novelty 0", sheets.stroke(INK, 1.3)), ("other levels", sheets.stroke(MIDDLE, 0.5))]
+def legend(groups: dict[str, Mask], bounded: bool, enclosed: bool) -> list[Entry]:
+    words = {"others": "not an SV", "free": "free SV" if bounded else "SV", "bound": "SV at bound"}
+    entries: list[Entry] = [("novelty 0", sheets.stroke(INK, 1.3))] if enclosed else []
+    entries.append(("other levels", sheets.stroke(MIDDLE, 0.5)))
     for name, rows in groups.items():
         if rows.any():
             style = STYLES[name]

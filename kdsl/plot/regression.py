@@ -9,7 +9,7 @@ import numpy as np
 
 from kdsl.plot import sheets
 from kdsl.plot.fits import Mask, Solved, chosen_features, fit_of, framed, held, placed, refuse_kind, slice_points
-from kdsl.plot.laws import laws_of
+from kdsl.plot.laws import marks_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 
 if TYPE_CHECKING:
@@ -23,15 +23,22 @@ GRID = 601  # points along the feature
 def tube(
     solution: Solved, feature: str | None = None, at: Mapping[str, str] | None = None, *, columns: int = 1
 ) -> Figure:
-    """The fitted curve over a feature, the others at their medians, with the tube where there is one."""
+    """The fitted curve over a feature, the others at their medians, with the tube where there is one.
+
+    Where an example is compared with two numbers, between which its response lies, a line joins them; where with
+    none, as in a ranking, its mark is on the curve.
+    """
     fit = fit_of(solution)
     if fit.kind != "value":
         raise refuse_kind(fit, "tube", "a number over a feature")
     fit = placed(fit, at)
     (shown,) = chosen_features(fit, None if feature is None else (feature,), 1)
     rows = fit.shown()
-    found = laws_of(fit).kept(rows)
-    x, y = fit.raw_points()[rows, shown], found.measure
+    found = marks_of(fit).kept(rows)
+    x = fit.raw_points()[rows, shown]
+    heights = {name: values[rows] for name, values in fit.responses().items()}
+    if not heights:
+        heights = {"f": fit.training_decision()[rows]}
     along = np.linspace(*framed(x, 0.03), GRID)
     curve = fit.decision(slice_points(fit, (shown,), along[:, None]))
     low, high = found.costless()
@@ -44,11 +51,19 @@ def tube(
         axes.plot(along, curve, color=INK, linewidth=1.2, zorder=2)[0].set_gid("curve")
         groups = {"others": ~found.active, "free": found.active & ~found.at_bound, "bound": found.at_bound}
         for name, chosen in groups.items():
-            axes.scatter(x[chosen], y[chosen], zorder=3, **STYLES[name]).set_gid(name)
-        axes.set(xlabel=sheets.plain(fit.features[shown]), ylabel=sheets.plain(fit.column(found.target)))
+            for y in heights.values():
+                axes.scatter(x[chosen], y[chosen], zorder=3, **STYLES[name]).set_gid(name)
+        if len(heights) > 1:  # known only to lie between two numbers
+            ends = np.array(list(heights.values()))
+            whole = np.isfinite(ends).all(axis=0)
+            axes.vlines(
+                x[whole], ends.min(axis=0)[whole], ends.max(axis=0)[whole], color=MIDDLE, linewidth=0.5, zorder=1
+            )
+        axes.set(xlabel=sheets.plain(fit.features[shown]))
+        axes.set(ylabel=sheets.plain(fit.column(next(iter(heights))) if len(heights) == 1 else ", ".join(heights)))
         axes.set_xlim(along[0], along[-1])
         sheets.note(axes, held(fit, (shown,)))
-        sheets.legend_below(figure, legend(groups, low, high), 3 if columns == 1 else 6)
+        sheets.legend_below(figure, legend(groups, low, high, found.bounded), 3 if columns == 1 else 6)
     return figure
 
 
@@ -59,8 +74,8 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def legend(groups: dict[str, Mask], low: float, high: float) -> list[Entry]:
-    words = {"others": "not an SV", "free": "free SV", "bound": "SV along bound"}
+def legend(groups: dict[str, Mask], low: float, high: float, bounded: bool) -> list[Entry]:
+    words = {"others": "not an SV", "free": "free SV" if bounded else "SV", "bound": "SV along bound"}
     size = {"markersize": 3.2, "markeredgewidth": 0.5}
     entries: list[Entry] = [("$f$", sheets.stroke(INK, 1.2))]
     if high > low:

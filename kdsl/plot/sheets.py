@@ -26,7 +26,7 @@ BLUE, ORANGE = "#2166ac", "#d95f02"  # far apart in grey too, and for every kind
 BLUE_WASH, ORANGE_WASH = "#dbe7f3", "#f6e3d3"
 
 STYLE: Any = {
-    "font.family": "STIXGeneral",
+    "font.family": ["STIXGeneral", "DejaVu Sans"],  # the second for letters that the first lacks
     "mathtext.fontset": "stix",
     "font.size": 8.0,
     "axes.titlesize": 8.0,

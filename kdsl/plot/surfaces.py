@@ -12,7 +12,7 @@ from kdsl.binding.table import Floats
 from kdsl.plot import sheets
 from kdsl.plot.class_regions import class_regions
 from kdsl.plot.fits import Fit, Mask, Solved, chosen_features, fit_of, grid_over, held, placed, refuse_kind
-from kdsl.plot.laws import Laws, laws_of
+from kdsl.plot.laws import Laws, marks_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def decision(
     if fit.kind == "class":
         return class_regions(fit, shown, columns)
     rows = fit.shown()
-    found = laws_of(fit).kept(rows)
+    found = marks_of(fit).kept(rows)
     raw = fit.raw_points()[rows][:, list(shown)]
     with sheets.printed():
         figure, (axes,) = sheets.sheet(columns, 0.98 if columns == 1 else 0.7)
@@ -54,7 +54,7 @@ def decision(
         axes.set(xlabel=sheets.plain(fit.features[shown[0]]), ylabel=sheets.plain(fit.features[shown[1]]))
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         sheets.note(axes, held(fit, shown))
-        sheets.legend_below(figure, legend(fit, found), 4 if columns == 1 else 7)
+        sheets.legend_below(figure, legend(fit, found, values), 4 if columns == 1 else 7)
     return figure
 
 
@@ -100,28 +100,30 @@ def margin_errors(found: Laws) -> Mask:
     return np.asarray(suspects & (found.u < (1.0 - 1e-6) * level))
 
 
-def legend(fit: Fit, found: Laws) -> list[Entry]:
+def legend(fit: Fit, found: Laws, values: Floats) -> list[Entry]:
     """The two classes, what is done to their marks, and the lines; nothing that is not in the picture."""
     size = {"markersize": 3.6, "markeredgewidth": 0.5}
     filled = sheets.mark("o", color=INK, **size)
     entries: list[Entry] = [
         (label_word(fit, found.target, value), sheets.mark(marker, color=colour, **size))
         for value, marker, colour in CLASSES
+        if (found.measure == value).any()
     ]
     if not found.active.all():
         entries.append(("not an SV", sheets.mark("o", markerfacecolor="white", markeredgecolor=INK, **size)))
-    if not found.bounded:
+    if not found.bounded and found.active.any():
         entries.append(("SV", filled))
-    elif (found.active & ~found.at_bound).any():
+    if found.bounded and (found.active & ~found.at_bound).any():
         ring = sheets.mark("o", markerfacecolor="none", markeredgecolor=INK, markersize=6.4, markeredgewidth=0.7)
         entries.append(("free SV", (filled, ring)))
     if found.at_bound.any():
         entries.append(("SV at bound", filled))
     if margin_errors(found).any():
         entries.append(("margin error", (filled, sheets.mark("x", color="white", markersize=2.6, markeredgewidth=0.6))))
-    entries.append(("$f = 0$", sheets.stroke(INK, 1.2)))
+    if values.min() < 0 < values.max():
+        entries.append(("$f = 0$", sheets.stroke(INK, 1.2)))
     margins = margin_levels(found)
-    if margins:
+    if any(values.min() < level < values.max() for level in margins):
         entries.append((f"$f = \\pm{margins[1]:.3g}$", sheets.stroke(MIDDLE, 0.8, "dashed")))
     return entries
 

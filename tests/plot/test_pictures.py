@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawn_problems import CLASSIFIERS, NOVELTIES, REGRESSIONS, SIZE, curve, data_for, solved
+from drawn_problems import CLASSIFIERS, NOVELTIES, REGRESSIONS, SIZE, censored, curve, data_for, privileged, solved
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
 from kdsl import plot
@@ -175,6 +175,51 @@ def test_a_group_has_its_own_surface_and_shows_its_own_examples() -> None:
         crossings[label] = zero[:, 0].mean()
     assert crossings["north"] > crossings["south"] + 0.5
     assert plot.margins(solution).axes[0].get_title(loc="left").startswith("no example breaks KKT")
+
+
+def test_a_surface_needs_no_common_margin() -> None:
+    """Slacks that depend on a second input: no margin for each example, but a decision and support vectors."""
+    solution = privileged()
+    found = marks(plot.decision(solution))
+    carrying = np.maximum(solution.multipliers["margin"], solution.multipliers["slack"]) > 1e-8
+    assert found["support vectors of class -1"] + found["support vectors of class 1"] == int(carrying.sum())
+    assert found["free"] == found["margin errors"] == 0
+
+
+def test_responses_known_between_two_numbers_are_joined() -> None:
+    axes = plot.tube(censored()).axes[0]
+    (joined,) = [c for c in axes.collections if isinstance(c, LineCollection)]
+    ends = np.array([segment[:, 1] for segment in joined.get_segments()])
+    assert ends == pytest.approx(np.stack([censored().bound.arrays["low"], censored().bound.arrays["high"]], axis=1))
+    assert axes.get_ylabel() == "low, high"
+
+
+def test_a_score_without_responses_has_its_examples_on_the_curve() -> None:
+    x = np.linspace(0, 6, SIZE)[:, None]
+    solution = solve("rank_pairs", {"x": x, "y": np.round(2 * np.sin(x[:, 0]))})
+    axes = plot.tube(solution).axes[0]
+    shown = np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections])
+    assert len(shown) == SIZE
+    assert solution.decision(shown[:, :1]) == pytest.approx(shown[:, 1])
+    pairs = np.abs(solution.multipliers["margin"])
+    carrying = np.maximum(pairs.max(axis=0), pairs.max(axis=1)) > 1e-8
+    assert marks(plot.tube(solution))["free"] == int(carrying.sum())
+
+
+def test_large_numbers_are_drawn_like_small_ones() -> None:
+    data = data_for("svr_linear_eps")
+    large = solve("svr_linear_eps", {"x": data["x"], "y": 1e8 * data["y"]}, {"eps": 1e7, "C": 1e7})
+    axes = plot.margins(large).axes[0]
+    shaded = [c for c in axes.patches if c.get_gid() == "costs"]
+    assert next(c.get_x() + c.get_width() for c in shaded) == pytest.approx(-1e7)
+
+
+def test_legends_name_nothing_that_is_not_there() -> None:
+    x = data_for("svm_1norm")["x"]
+    alone = plot.decision(solve("svm_1norm", {"x": x, "y": np.ones(SIZE)}))
+    assert legend(alone) == ["y = 1", "not an SV"]
+    point = plot.novelty(solve("sphere_nu", {"x": np.ones((6, 2))}))
+    assert "novelty 0" not in legend(point)
 
 
 def test_margins_need_no_coordinates() -> None:

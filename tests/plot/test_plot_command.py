@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from drawn_problems import data_for, points
 
+from kdsl import resources
 from kdsl.cli.main import main
+
+SPECS = Path(str(resources.spec_path("loss_huber"))).parent
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +52,9 @@ def test_every_kind_is_drawn(words: list[str], capsys: pytest.CaptureFixture[str
 def test_a_picture_is_named_after_the_spec_and_its_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "loss", "loss_hinge"]) == 0
     assert capsys.readouterr().out == "loss_hinge_loss.png\n"
+    Path("my-own.kspec").write_text((SPECS / "loss_huber.kspec").read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["plot", "loss", "my-own.kspec"]) == 0
+    assert capsys.readouterr().out == "my-own_loss.png\n"
     assert Path("loss_hinge_loss.png").read_bytes().startswith(b"\x89PNG")
 
 

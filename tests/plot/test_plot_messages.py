@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawn_problems import curve, data_for, points, solved
+from drawn_problems import censored, curve, data_for, points, solved
 
 from kdsl import plot
 from kdsl.cli.main import main
@@ -105,6 +105,7 @@ def no_margin() -> tuple[Diagnostic, ...]:
     return (
         *refusal(lambda: plot.margins(classes)),
         *refusal(lambda: plot.margins(solve(parse_spec(BETWEEN), data))),
+        *refusal(lambda: plot.margins(censored())),
         *refusal(lambda: plot.margins(solve(parse_spec(WEIGHTED_TUBE), tubes))),
     )
 

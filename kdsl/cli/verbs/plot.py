@@ -59,7 +59,7 @@ def run(arguments: Namespace, console: Console) -> int:
     from kdsl.models.container import check_place
     from kdsl.plot.sheets import format_of
 
-    stem = os.path.splitext(os.path.basename(arguments.spec))[0].replace("-", "stdin") or "model"
+    stem = "stdin" if arguments.spec == "-" else os.path.splitext(os.path.basename(arguments.spec))[0]
     output = arguments.output or f"{stem}_{arguments.kind}.png"
     try:
         format_of(output)
