@@ -21,3 +21,19 @@ def seed(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise ArgumentTypeError(f"`{text}` is not a non-negative whole number")
     return int(text)
+
+
+def bound_options(text: str) -> dict[str, float]:
+    """`delta=0.05`, and the width `gamma=2` that some theorems leave open."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            raise ArgumentTypeError(f"`{part}` is not of the form delta=0.05") from None
+    if not set(found) <= {"delta", "gamma"}:
+        raise ArgumentTypeError(f"`{text}` names something else than delta and gamma")
+    if not 0.0 < found.get("delta", 0.05) < 1.0:
+        raise ArgumentTypeError("delta is a probability between 0 and 1")
+    return found

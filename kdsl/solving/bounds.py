@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import floor, inf, isfinite, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,23 @@ class Bound(NamedTuple):
     assumptions: tuple[str, ...]
     unmet: tuple[str, ...] = ()
 
+    def entry(self) -> dict[str, Any]:
+        """As plain values; null for a number that is infinite or not there."""
+
+        def number(value: float | None) -> float | None:
+            return float(value) if value is not None and isfinite(value) else None
+
+        return {
+            "name": self.name,
+            "bounds": self.bounds,
+            "value": number(self.value),
+            "printed": number(self.printed),
+            "vacuous": self.vacuous,
+            "inputs": {name: number(value) for name, value in self.inputs.items()},
+            "assumptions": list(self.assumptions),
+            "unmet": list(self.unmet),
+        }
+
     def describe(self) -> str:
         """One line for a report."""
         inputs = ", ".join(f"{name} = {value:.6g}" for name, value in self.inputs.items())
@@ -69,6 +86,15 @@ def evaluate_bounds(solution: Solution, delta: float = 0.05, gamma: float | None
     if form.kind == "tube":
         return _tube(facts, delta, gamma)
     return () if form.offset else _fit(facts, delta)
+
+
+def bounds_text(bounds: tuple[Bound, ...]) -> str:
+    """The bounds for people, each with its inputs, and under them the assumptions that they share."""
+    if not bounds:
+        return "bounds  none of the theorems is about a problem of this form\n"
+    assumed = dict.fromkeys(line for bound in bounds for line in bound.assumptions)
+    lines = [bound.describe() for bound in bounds] + [f"assumed: {line}" for line in assumed]
+    return "".join(f"bounds  {line}\n" for line in lines)
 
 
 class _Facts(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from kdsl.algebra.derivation import derive
+from kdsl.cli.main import main
 from kdsl.models.solution import Solution
 from kdsl.pipeline import parse_spec
 from kdsl.solving import bounds_formulas as formulas
@@ -264,3 +266,40 @@ predict label(q) = sign(<v, phi(q)> + c)
     y = np.where(np.arange(1000) % 2 == 0, 1.0, -1.0)
     solution = solve(model, {"p": y[:, None], "t": y}, tol=1e-12)
     assert named(solution, "KM 7.27").value == pytest.approx(0.255332, abs=1e-5)
+
+
+# ------------------------------------------------------------ the command line
+
+
+@pytest.fixture
+def line_table(tmp_path: Path) -> Path:
+    """Forty points at -1 and 1, which are their labels."""
+    table = tmp_path / "line.csv"
+    table.write_text("x,y\n" + "-1,-1\n1,1\n" * 20, encoding="utf-8")
+    return table
+
+
+def test_bounds_on_the_command_line(line_table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["solve", "svm_hard", "--data", str(line_table), "--kernel", "k = linear", "--bounds", "delta=0.1"]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "bounds  KM 7.27: the probability of an error is at most" in text
+    assert "which is vacuous" in text
+    assert "bounds  assumed: the examples are drawn independently from one distribution" in text
+    assert main([*arguments, "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)["bounds"]
+    first = next(entry for entry in entries if entry["name"] == "KM 7.27")
+    assert first["value"] == pytest.approx(4 / math.sqrt(40) + 3 * math.sqrt(math.log(20) / 80), rel=1e-6)
+    assert first["inputs"]["delta"] == 0.1
+    assert next(entry for entry in entries if entry["unmet"])["value"] is None
+
+
+def test_no_theorem_is_said(line_table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "loss_logistic", "--data", str(line_table), "--bounds", "delta=0.1"]) == 0
+    assert "none of the theorems is about a problem of this form" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["delta", "delta=2", "delta=0.1,eta=3", "delta=x"])
+def test_what_bounds_does_not_take(text: str, line_table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "svm_hard", "--data", str(line_table), "--bounds", text]) == 2
+    assert "--bounds" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from kdsl.cli.binding_options import (
 )
 from kdsl.cli.sources import Source, has_errors, on_spec, report
 from kdsl.cli.terminal import Console
-from kdsl.cli.values import seconds, seed
+from kdsl.cli.values import bound_options, seconds, seed
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kdsl.models.solution import Solution
     from kdsl.solving.api import Prepared
     from kdsl.solving.backends.interface import Options
+    from kdsl.solving.bounds import Bound
     from kdsl.solving.infeasibility import NoSolution
 
 EXIT = {"optimal": 0, "infeasible": 1, "unbounded": 1, "infeasible_or_unbounded": 1}
@@ -39,6 +40,12 @@ def configure(parser: ArgumentParser) -> None:
     add_data_options(parser)
     add_solver_options(parser)
     parser.add_argument("-o", dest="output", metavar="MODEL", help="save the model")
+    parser.add_argument(
+        "--bounds",
+        type=bound_options,
+        metavar="delta=0.05[,gamma=G]",
+        help="evaluate the theorems about a problem of this form, each with probability 1 - delta",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_resource_options(parser)
 
@@ -171,20 +178,31 @@ def _show(
 ) -> int:
     """The report, and then the model file: a disk that is full does not lose the answer."""
     from kdsl.models.report import solution_entry, solution_text, warning_entry
+    from kdsl.solving.bounds import bounds_text
 
     if arguments.json:
         import json
 
         entry = solution_entry(solution)
         entry["warnings"] = [*(warning_entry(d) for d in found), *entry["warnings"]]
+        if arguments.bounds is not None:
+            entry["bounds"] = [bound.entry() for bound in _bounds(solution, arguments)]
         console.out_file(json.dumps(entry, indent=2, allow_nan=False) + "\n")
     else:
         console.out(solution_text(solution))
+        if arguments.bounds is not None:
+            console.out(bounds_text(_bounds(solution, arguments)))
         report(found, source, console)
         messages(solution.warnings, console)
     if arguments.output is not None:
         solution.save(arguments.output)
     return EXIT.get(solution.status, OTHERWISE)
+
+
+def _bounds(solution: Solution, arguments: Namespace) -> tuple[Bound, ...]:
+    from kdsl.solving.bounds import evaluate_bounds
+
+    return evaluate_bounds(solution, **arguments.bounds)
 
 
 def _failed(error: KdslError, arguments: Namespace, console: Console) -> int:
