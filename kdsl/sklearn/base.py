@@ -50,8 +50,13 @@ class KernelMachine(SpecParameters):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the solutions: they hold the training data and more, and prediction does not need them."""
+        """Without the solutions, which hold the training data and which prediction does not need.
+
+        A problem built in Python, which remembers where it was written, leaves its model.
+        """
         state: dict[str, Any] = super().__getstate__()
+        if hasattr(self.spec, "model"):
+            state["spec"] = model_of(self.spec)
         return {name: value for name, value in state.items() if name != "solutions_"}
 
     def _reading(self) -> Reading:

@@ -17,7 +17,7 @@ from kdsl.language.model import Datum, Interval, Model, Prediction
 from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import Add, Call, Expr, Item, Mul, Name, Neg, Norm, Sum
 from kdsl.language.walk import children, walk
-from kdsl.sklearn.errors import FitError, refusal
+from kdsl.sklearn.errors import FitError, as_value_errors, refusal
 
 
 class Reading(NamedTuple):
@@ -42,8 +42,10 @@ def model_of(spec: Any) -> Model:
     """The model of a path, of a shipped spec's name, or of an object that is one or carries one as `model`."""
     if isinstance(spec, Model):
         return spec
-    if isinstance(getattr(spec, "model", None), Model):
-        return spec.model  # type: ignore[no-any-return]
+    with as_value_errors():
+        carried = getattr(spec, "model", None)
+    if isinstance(carried, Model):
+        return carried
     if not isinstance(spec, str | os.PathLike):
         raise TypeError(
             f"spec must be a shipped spec's name, a path or a kdsl Model, not {spec!r} of type {type(spec).__name__}"

@@ -106,6 +106,33 @@ def test_specs_by_path_by_name_and_as_models(data: tuple[Any, Any]) -> None:
     assert values == [values[0]] * 5
 
 
+def built_in_python(convex: bool = True) -> Any:
+    from kdsl.api import Problem, inner, norm, phi, rbf, sign, sum_over
+
+    p = Problem("built")
+    i = p.index("i", 1, "l")
+    x, y = p.data("x", i, kind="input"), p.data("y", i, values=(-1, 1))
+    C = p.param("C", lower=0, open=True, default=1)
+    w = p.hilbert("w", p.kernel("k", rbf(gamma=0.5)))
+    b, xi = p.real("b"), p.real("xi", i, lower=0)
+    p.minimize((1 if convex else -1) * norm(w) ** 2 / 2 + C * sum_over(i)(xi[i]))
+    p.subject_to("margin", i, y[i] * (inner(w, phi(x[i])) + b) >= 1 - xi[i])
+    p.predict("label", lambda t: sign(inner(w, phi(t)) + b))
+    return p
+
+
+def test_a_problem_built_in_python_is_a_spec(data: tuple[Any, Any]) -> None:
+    X, y = data
+    fitted = clone(KernelClassifier(built_in_python(), C=2.0)).fit(X, y)
+    same = KernelClassifier(C=2.0).fit(X, y)
+    assert fitted.certificate_.value == pytest.approx(same.certificate_.value, abs=1e-8)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.decision_function(X), fitted.decision_function(X))
+    assert again.get_params()["C"] == 2.0
+    with pytest.raises(ValueError, match="K321: a norm is maximised"):
+        KernelClassifier(built_in_python(convex=False)).fit(X, y)
+
+
 def test_grid_over_specs_and_their_parameters(data: tuple[Any, Any]) -> None:
     grid = [
         {"kernelclassifier__spec": ["svm_1norm", "svm_2norm"], "kernelclassifier__C": [0.1, 1.0]},
