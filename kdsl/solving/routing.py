@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.backends import registry
 from kdsl.solving.backends.interface import Backend
-from kdsl.solving.backends.registry import backends, find_backend
+from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.facts import Facts
 
 FACTORISED = 5000  # equations up to which a linear system is factorised rather than iterated upon
@@ -26,18 +27,20 @@ class Route:
 
 
 def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Route:
-    """The backend for a problem with these facts; `requested` overrides the choice."""
+    """The backend for a problem with these facts; `requested` overrides the choice.
+
+    Only kdsl's own backends are chosen unasked, so nobody's entry points are read for that.
+    """
     if requested is not None:
         return _as_asked(facts, requested, tol)
-    known, found = backends()
-    by_name = {backend.name: backend for backend in known}
+    by_name = {backend.name: backend for backend in registry.shipped()}
     names = preferences(facts)
     fit = [name for name in names if by_name[name].accepts(facts) is None]
     here = [by_name[name] for name in fit if by_name[name].installed()]
     if here:
         backend, *others = here
         fallback = [] if backend.name == fit[0] else [_fallback(fit[0], backend.name)]
-        warnings = (*found, *fallback, *_inexact(backend, tol))
+        warnings = (*fallback, *_inexact(backend, tol))
         return Route(backend, _reason(facts, backend.name), warnings, tuple(others))
     raise KdslError([_nobody(facts, names)])
 

@@ -9,6 +9,7 @@ import pytest
 
 from kdsl.solving import routing
 from kdsl.solving.api import solve
+from kdsl.solving.backends import registry
 from kdsl.solving.backends.interface import Backend, Options, Progress
 from kdsl.solving.backends.registry import shipped
 from kdsl.solving.normal_form import Floats, NormalForm
@@ -30,7 +31,7 @@ def data() -> dict[str, Floats]:
 @pytest.fixture
 def engine_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     known: tuple[Backend, ...] = tuple(replace(b, solve=broken) if b.name == "engine" else b for b in shipped())
-    monkeypatch.setattr(routing, "backends", lambda: (known, ()))
+    monkeypatch.setattr(registry, "shipped", lambda: known)
     monkeypatch.setattr(routing, "find_backend", lambda name: next(b for b in known if b.name == name))
 
 
