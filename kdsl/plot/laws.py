@@ -17,7 +17,7 @@ from kdsl.algebra.numeric import Values, evaluate, support_mask
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly, derivative
 from kdsl.algebra.primal import Condition, Logistic, LossTerm
-from kdsl.algebra.terms import At, Inner, Sym, Vec
+from kdsl.algebra.terms import At, Factor, Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.faults import fault, listing
 from kdsl.binding.table import Floats
@@ -160,7 +160,7 @@ def laws_of(fit: Fit) -> Laws:
             continue
         argument, slack, term = _argument(fit.derivation, condition)
         found = _matched(fit, argument, condition.indices[0])
-        if found is None:
+        if found is None or not _priced_alone(fit.derivation, slack, term):
             continue
         turn, rest, name = found
         targets.add(name)
@@ -236,7 +236,7 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
         factor = Poly.of(Sym(measure, (index,), "sign")) if measure else Poly.number(1)
         for turn in (1, -1):
             rest = argument - (factor * decision).scale(turn)
-            if any(isinstance(f, (Vec, Inner)) for f in rest.factors()):
+            if any(isinstance(f, (Vec, Inner)) or _of_each(f) for f in rest.factors()):
                 continue
             if fit.kind != "value":
                 return float(turn), rest, measure
@@ -245,6 +245,21 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
                 if not beyond.mentions(name, ("data",)):
                     return float(-turn), beyond, name
     return None
+
+
+def _of_each(factor: Factor) -> bool:
+    """Whether it is an unknown that every example has for itself."""
+    return isinstance(factor, Sym) and factor.role == "var" and bool(factor.args)
+
+
+def _priced_alone(derivation: Derivation, slack: Sym | None, term: LossTerm | None) -> bool:
+    """Whether what a slack costs depends on this slack alone."""
+    if slack is None or term is not None:
+        return True
+    price = derivative(derivation.primal.objective, slack)
+    others = [f for f in price.factors() if isinstance(f, Sym) and f.role in ("var", "loss", "norm") and f != slack]
+    inside = [c for c in derivation.primal.conditions if c.kind == "residual" and c.body.mentions(slack.name, ("var",))]
+    return not others and not inside
 
 
 def _law(

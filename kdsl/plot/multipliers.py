@@ -78,6 +78,7 @@ def margins(solution: Solved, *, tol: float = 1e-2, columns: int = 1) -> Figure:
 
 def plane_of(fit: Fit, found: Laws) -> Plane:
     """The points and the law in common units; K663 where every example has a law of its own."""
+    everywhere = all(bool(relation.members.all()) for relation in found.relations)
     n = len(found.u)
     scale = np.max([largest_force(relation.law) for relation in found.relations], axis=0)
     scale = np.where(scale > 0, scale, 1.0)
@@ -85,8 +86,7 @@ def plane_of(fit: Fit, found: Laws) -> Plane:
     scaled, shifted = not constant(scale), not constant(level)
     scale, shift = (scale if scaled else np.ones(n)), (level if shifted else np.zeros(n))
     laws = [relation.law.stretched(scale, shift) for relation in found.relations]
-    members = [relation.members for relation in found.relations]
-    if not all(in_common(law, there) for law, there in zip(laws, members, strict=True)):
+    if not everywhere or not all(map(in_common, laws)):
         raise fault(
             "K663",
             f"every example of `{fit.model.name}` has a loss of another shape, so no one region is right for all",
@@ -117,10 +117,10 @@ def top_break(law: Law, n: int) -> Floats:
     return np.asarray(law.breaks.max(axis=0)) if len(law.breaks) else np.zeros(n)
 
 
-def in_common(law: Law, members: Mask) -> bool:
-    """Whether the law is the same for all members."""
+def in_common(law: Law) -> bool:
+    """Whether the law is the same for all examples."""
     rows = [*law.breaks, *law.curvature, *law.slope, *([] if law.logistic is None else [law.logistic])]
-    return all(bool(np.isinf(row[members]).all()) or constant(row[members]) for row in rows)
+    return all(bool(np.isinf(row).all()) or constant(row) for row in rows)
 
 
 def law_line(laws: list[Law], span: tuple[float, float], highest: float) -> Floats:

@@ -16,8 +16,10 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
 from kdsl import plot
+from kdsl.language.diagnostics import KdslError
 from kdsl.models.model_file import load_model
 from kdsl.models.solution import Solution
+from kdsl.pipeline import parse_spec
 from kdsl.plot.fits import fit_of
 from kdsl.plot.laws import laws_of
 from kdsl.plot.multipliers import plane_of
@@ -220,6 +222,39 @@ def test_legends_name_nothing_that_is_not_there() -> None:
     assert legend(alone) == ["y = 1", "not an SV"]
     point = plot.novelty(solve("sphere_nu", {"x": np.ones((6, 2))}))
     assert "novelty 0" not in legend(point)
+
+
+TWO_SLACKS = """model two_slacks
+index  i in 1..l
+data   x[i] : input, y[i] : {-1, 1}
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), b : real, xi[i] : real >= 0, eta[i] : real
+minimize 1/2 ||w||^2 + sum[i] xi[i] + sum[i] eta[i]^2
+subject to
+  margin[i]: y[i] * (<w, phi(x[i])> + b) >= 1 - xi[i] - eta[i]
+predict label(t) = sign(<w, phi(t)> + b)
+"""
+OUTLIERS = """model outliers
+index  i in 1..l
+data   x[i] : input, y[i] : {-1, 1}
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), rho : real, xi[i] : real >= 0
+minimize 1/2 ||w||^2 - rho + 1/10 * sum[i] xi[i]
+subject to
+  normal[i] where y[i] = 1:  <w, phi(x[i])> >= rho - xi[i]
+  other[i] where y[i] = -1: <w, phi(x[i])> <= rho + xi[i]
+predict novelty(t) = rho - <w, phi(t)>
+"""
+
+
+@pytest.mark.parametrize(("text", "picture"), [(TWO_SLACKS, plot.decision), (OUTLIERS, plot.novelty)])
+def test_no_law_is_guessed(text: str, picture: Callable[[Solution], Figure]) -> None:
+    """Where a margin has two slacks, or examples obey different conditions, the surface is drawn and no band is."""
+    solution = solve(parse_spec(text), data_for("svm_1norm"))
+    assert solution.status == "optimal"
+    assert sum(marks(picture(solution)).values()) >= SIZE
+    with pytest.raises(KdslError, match="K663"):
+        plot.margins(solution)
 
 
 def test_margins_need_no_coordinates() -> None:
