@@ -46,7 +46,7 @@ def solution_entry(solution: Solution) -> dict[str, Any]:
 
 def no_solution_entry(posed: Posed, error: NoSolution, seconds: Mapping[str, float]) -> dict[str, Any]:
     """The same object where there is no solution: what has no value is null, and the witness is there."""
-    nothing = dict.fromkeys(("backend", "value", "dual", "gap", "rel_gap", "kkt_gap"))
+    nothing = dict.fromkeys(("backend", "value", "dual", "gap", "rel_gap", "sv_gap", "kkt_gap"))
     diagnostic = error.diagnostics[0]
     return {
         **problem_entry(posed.derivation.model, posed.bound, posed.parameters),
@@ -89,6 +89,7 @@ def certificate_entry(certificate: Certificate) -> dict[str, Any]:
         "dual": number(certificate.dual),
         "gap": number(certificate.gap),
         "rel_gap": number(certificate.rel_gap),
+        "sv_gap": number(certificate.sv_gap),
         "kkt_gap": None if certificate.kkt_gap is None else number(certificate.kkt_gap),
         "primal_residual": number(certificate.primal_residual),
         "dual_residual": number(certificate.dual_residual),
@@ -112,8 +113,8 @@ def warning_entry(warning: Diagnostic) -> dict[str, str]:
 
 
 def number(value: float) -> float | None:
-    """JSON has neither infinities nor NaN."""
-    return float(value) if math.isfinite(value) else None
+    """JSON has neither infinities nor NaN; zero has no sign."""
+    return float(value) + 0.0 if math.isfinite(value) else None
 
 
 def examples(model: Model, bound: Bound) -> int:
@@ -151,9 +152,11 @@ def solution_text(solution: Solution) -> str:
     lines.append(("support", f"{support.total:,} nonzero: {support.free:,} free, {support.bound:,} at a bound"))
     for name, value in solution.scalars.items():
         interval = solution.intervals.get(name)
-        unique = "" if interval is None else f" (any value of [{interval[0]:.9g}, {interval[1]:.9g}] is as good)"
-        lines.append((name, f"{value:.9g}{unique}"))
-    lines += [(name, f"{value:.9g}") for name, value in quantities(solution).items()]
+        unique = (
+            "" if interval is None else f" (any value of [{figure(interval[0])}, {figure(interval[1])}] is as good)"
+        )
+        lines.append((name, f"{figure(value)}{unique}"))
+    lines += [(name, figure(value)) for name, value in quantities(solution).items()]
     seconds = solution.seconds
     parts = ", ".join(f"{name} {seconds[name]:.2g}" for name in ("read", "lower", "solve", "certify"))
     lines.append(("effort", f"{count(solution.iterations, 'iteration')}, {seconds['total']:.2g} s ({parts})"))
@@ -162,14 +165,19 @@ def solution_text(solution: Solution) -> str:
 
 def certificate_lines(certificate: Certificate) -> list[tuple[str, str]]:
     lines = [
-        ("value", f"{certificate.value:.9g}"),
-        ("dual", f"{certificate.dual:.9g}"),
-        ("gap", f"{certificate.gap:.2g} (relative {certificate.rel_gap:.2g})"),
+        ("value", figure(certificate.value)),
+        ("dual", figure(certificate.dual)),
+        ("gap", f"{certificate.gap:.2g} (relative {certificate.rel_gap:.2g}; (7.3) of SV {certificate.sv_gap:.2g})"),
     ]
     if certificate.kkt_gap is not None:
         lines.append(("m - M", f"{certificate.kkt_gap:.2g}"))
     worst = sorted((r for r in certificate.residuals if r.value > SMALL), key=lambda r: -r.value)[:WORST]
     return lines + [("residual", residual_words(r)) for r in worst]
+
+
+def figure(value: float) -> str:
+    """A number in nine digits; zero has no sign."""
+    return f"{value + 0.0:.9g}"
 
 
 def residual_words(residual: Residual) -> str:

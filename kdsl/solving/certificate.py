@@ -43,6 +43,11 @@ class Certificate:
     primal_residual: float
     dual_residual: float
 
+    @property
+    def sv_gap(self) -> float:
+        """(7.3) of SV: the gap as a share of the primal objective plus 1. Displayed, and decides nothing."""
+        return self.gap / (abs(self.value) + 1.0)
+
     def status(self, tol: float, kkt_tol: float | None = None) -> str:
         """What may be claimed at a tolerance: a status of CVXPY's vocabulary, or "" for neither."""
         by_gap = self.rel_gap if kkt_tol is None or self.kkt_gap is None else self.kkt_gap
