@@ -17,7 +17,11 @@ from kdsl.algebra.terms import Sym, Vec
 
 
 class Energy(NamedTuple):
-    """1/2 sum |vector|^2 / curvature over the members of a family of unknowns, vector affine in the multipliers."""
+    """1/2 sum |vector|^2 / curvature over the members of a family of unknowns, vector affine in the multipliers.
+
+    The unknown is vector / curvature, plus whatever its expansion has of unknowns that were minimised out later:
+    completing the square leaves no product of the two.
+    """
 
     unknown: Unknown
     vector: Poly
@@ -66,6 +70,8 @@ def energies_of(derivation: Derivation) -> Energies | None:
     fixed = {norm.label} if norm is not None else {outer} if outer is not None else set()
     if not all(_is_form(energy, fixed, derivation.exact) for energy in energies):
         return None
+    if not all(map(_is_simple, derivation.expansions)):
+        return None
     separable = derivation.exact.objective + total
     if norm is not None:
         separable = Poly()  # the objective is the root alone
@@ -95,7 +101,22 @@ def _variable(derivation: Derivation, folding: Folding, label: str) -> DualVaria
 
 def _energy(derivation: Derivation, expansion: Expansion) -> Energy:
     unknown = derivation.primal.unknown(expansion.unknown.name)
-    return Energy(unknown, expansion.value * expansion.curvature, expansion.curvature, expansion.unfolded)
+    own, _ = expansion.value.split(lambda m: later_unknown(m) is None)
+    return Energy(unknown, own * expansion.curvature, expansion.curvature, expansion.unfolded)
+
+
+def later_unknown(monomial: Monomial) -> Vec | None:
+    """The unknown vector in a term of an expansion."""
+    return next((f for f, _ in monomial.factors if isinstance(f, Vec) and not f.feature), None)
+
+
+def _is_simple(expansion: Expansion) -> bool:
+    """Whether the unknown vectors in it stand at its own indices, so that they can be added member by member."""
+    found = [(monomial, later_unknown(monomial)) for monomial in expansion.value.terms]
+    return all(
+        vec is None or (not monomial.binders and all(isinstance(arg, str) for arg in vec.args))
+        for monomial, vec in found
+    )
 
 
 def _value(energy: Energy) -> Poly:
@@ -119,7 +140,7 @@ def _multipliers(poly: Poly) -> set[str]:
 
 
 def _is_form(energy: Energy, fixed: set[str], dual: Dual) -> bool:
-    """Whether it is quadratic in the multipliers: no curvature but of `fixed` ones, no vector but features."""
+    """Whether it is quadratic in the multipliers: no curvature but of `fixed` ones, no scalar unknowns."""
     stood_for = {d.symbol.name: _multipliers(d.value) for d in dual.definitions}
     moving = {name for found in _multipliers(energy.curvature) for name in stood_for.get(found, {found})}
     indexed = any(isinstance(f, Sym) and f.name in fixed and f.args for f in energy.curvature.factors())

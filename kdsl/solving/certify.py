@@ -108,7 +108,7 @@ class _Primal(NamedTuple):
 
 
 def _primal_point(posed: Posed, lowered: Lowered, products: Products, norm: float | None) -> _Primal:
-    unknowns = hilbert_unknowns(posed.derivation, lowered, products, posed.spaces, norm)
+    unknowns = hilbert_unknowns(posed.derivation, lowered, products, posed.spaces, norm, posed.values)
     unknowns = _inside_balls(posed, unknowns)
     values = with_unknowns(posed.values, unknowns, posed.spaces)
     problem = scalar_problem(posed.derivation, values)

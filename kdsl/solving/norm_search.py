@@ -62,7 +62,9 @@ class _Search:
         self.seconds += self.raw.seconds
         self.iterations += self.raw.iterations
         products = Products.at(lowered.problem, self.raw.theta)
-        unknowns = hilbert_unknowns(self._posed.derivation, lowered, products, self._posed.spaces, None)
+        unknowns = hilbert_unknowns(
+            self._posed.derivation, lowered, products, self._posed.spaces, None, self._posed.values
+        )
         values = with_unknowns(self._posed.values, unknowns, self._posed.spaces)
         found = self.seen[norm] = float(evaluate(self._condition.body, values))
         if found <= 0 and norm * abs(found) <= self._slack:

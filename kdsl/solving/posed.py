@@ -54,8 +54,8 @@ def pose(
                 Diagnostic(
                     "K614",
                     "this dual is not a quadratic program in its multipliers",
-                    why="unsquared norms, several bounds on norms, curvatures that are multipliers themselves and "
-                    "vectors that are expanded in other unknown vectors are not solved yet",
+                    why="unsquared norms, several bounds on norms and curvatures that are multipliers themselves are "
+                    "not solved yet",
                     help="`kdsl derive --verify` still derives and checks it",
                 )
             ]

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kdsl.algebra.derivation import Derivation
+from kdsl.algebra.energies import later_unknown
 from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Vec
 from kdsl.solving.certificate import Products
 from kdsl.solving.lowering import Lowered
@@ -35,9 +37,17 @@ class HilbertUnknown:
 
 
 def hilbert_unknowns(
-    derivation: Derivation, lowered: Lowered, products: Products, spaces: Mapping[str, Space], norm: float | None
+    derivation: Derivation,
+    lowered: Lowered,
+    products: Products,
+    spaces: Mapping[str, Space],
+    norm: float | None,
+    values: Values,
 ) -> dict[str, HilbertUnknown]:
-    """w = factor (S theta + s) for every block, divided by the norm multiplier where that was folded away."""
+    """w = factor (S theta + s) for every block, divided by the norm multiplier where that was folded away.
+
+    An unknown that was minimised out in terms of another one gets that one's part added.
+    """
     gathered: dict[str, list[tuple[tuple[int, ...], Floats, Floats]]] = {}
     divide = 1.0 if norm is None else (1.0 / norm if norm > 0 else 0.0)
     for origin, expansion, image in zip(lowered.origins, products.expansions, products.images, strict=True):
@@ -53,9 +63,32 @@ def hilbert_unknowns(
         members.sort(key=lambda member: member[0])
         shape = tuple(int(n) + 1 for n in members[-1][0])
         coefficients = np.stack([expansion for _, expansion, _ in members])
-        values = np.stack([image for _, _, image in members])
-        result[unknown.name] = HilbertUnknown(unknown.name, unknown.space, shape, coefficients, values)
+        images = np.stack([image for _, _, image in members])
+        result[unknown.name] = HilbertUnknown(unknown.name, unknown.space, shape, coefficients, images)
+    for solved in reversed(derivation.expansions):
+        for monomial, coefficient in solved.value.terms.items():
+            later = later_unknown(monomial)
+            if later is not None:
+                share = Poly({Monomial((), tuple((f, p) for f, p in monomial.factors if f != later)): coefficient})
+                result[solved.unknown.name] = _added(derivation, result, solved.unknown.name, later, share, values)
     return result
+
+
+def _added(
+    derivation: Derivation, known: Mapping[str, HilbertUnknown], name: str, later: Vec, share: Poly, values: Values
+) -> HilbertUnknown:
+    """The family `name` with share * later added, member by member."""
+    unknown, family, other = derivation.primal.unknown(name), known[name], known[later.name]
+    lengths = {index: values.size(z) for index, z in zip(unknown.indices, unknown.sets, strict=True)}
+    grid = dict(zip(lengths, np.indices(family.shape), strict=True)) if lengths else {}
+    weight = evaluate(share, values, lengths).reshape(-1, 1)
+    places = tuple(grid[arg].reshape(-1) for arg in later.args if isinstance(arg, str))
+    member = np.ravel_multi_index(places, other.shape) if places else np.zeros(len(weight), dtype=np.int64)
+    return replace(
+        family,
+        coefficients=family.coefficients + weight * other.coefficients[member],
+        values=family.values + weight * other.values[member],
+    )
 
 
 def with_unknowns(values: Values, unknowns: Mapping[str, HilbertUnknown], spaces: Mapping[str, Space]) -> Values:

@@ -271,7 +271,6 @@ UNSOLVED = {  # what `kdsl solve` refuses, with the code: conic duals, and data 
     "ball_for_each_group": "K614",
     "balls_that_share_a_variable": "K614",
     "bounded_norm_multiplier": "K614",
-    "multitask_centred": "K614",
     "sphere_second_radius": "K614",
     "spheres_by_group": "K614",
     "logistic_and_hinge": "K615",
@@ -329,3 +328,18 @@ def test_formulations_of_users(path: Path) -> None:
         assert solution.status == "optimal"
         assert optimum is not None
         assert close(derivation.primal.sense * solution.value, optimum) <= 3e-6
+
+
+def test_two_ways_to_write_the_tasks_of_groups() -> None:
+    """w0 + v[g], or w[g] about a centre w0: the same machine, and it predicts the same."""
+    rng = np.random.default_rng(4)
+    x, group = rng.normal(size=(24, 2)), np.arange(24) % 3
+    y = np.where(x[:, 0] + 0.5 * (group - 1) + 0.3 * rng.normal(size=24) > 0, 1.0, -1.0)
+    data = {"x": x, "y": y, "group": group}
+    folder = ROOT / "tests" / "algebra" / "models"
+    one, other = (solve(folder / f"{name}.kspec", data, tol=1e-10) for name in ("multitask", "multitask_centred"))
+    assert one.status == other.status == "optimal"
+    assert close(one.value, other.value) <= 1e-9
+    first, second = (solution.decision(x, {"g": group}) for solution in (one, other))
+    np.testing.assert_allclose(first, second, atol=1e-4)
+    assert np.ptp(first) > 0.5
