@@ -72,6 +72,10 @@ def test_inseparable_under_a_hard_margin() -> None:
     assert none.status == "infeasible"
     assert contradiction(weights(none.witness, "margin", 4), LINE, y) <= 1e-9
     assert none.witness["energy"] <= 1e-12
+    heaviest = max((name for name in none.witness if "[" in name), key=lambda name: none.witness[name])
+    first = re.search(r"\((\w+)\[(\d+)\]", none.diagnostics[0].why)
+    assert first is not None
+    assert f"{first[1]}[{int(first[2]) - 1}]" == heaviest  # people count from 1, as the report does; programs from 0
     assert "no margin above" in none.diagnostics[0].why
 
 
@@ -91,7 +95,7 @@ def test_duplicates_among_many() -> None:
     none = refused("svm_hard", {"x": x, "y": y}, kernels={"k": "rbf(gamma = 0.5)"})
     found = weights(none.witness, "margin", 60)
     assert set(np.argsort(found)[-2:]) == {7, 41}
-    assert "margin[41]" in none.diagnostics[0].why and "margin[7]" in none.diagnostics[0].why
+    assert "margin[42]" in none.diagnostics[0].why and "margin[8]" in none.diagnostics[0].why  # people count from 1
 
 
 def test_a_cycle_of_strict_preferences() -> None:
