@@ -9,11 +9,13 @@ import numpy as np
 from kdsl.binding.faults import fault, join, nearest
 from kdsl.binding.values import inside, interval_words
 from kdsl.language.diagnostics import KdslError
+from kdsl.language.lexer import canonical_name
 from kdsl.language.model import Model, Parameter
 
 
 def bind_parameters(model: Model, overrides: Mapping[str, float]) -> dict[str, float]:
-    """Every parameter with its value, in the order of declaration; all errors at once."""
+    """Every parameter with its value, in the order of declaration, by its ASCII or Greek name; all errors at once."""
+    overrides = {canonical_name(name): value for name, value in overrides.items()}
     names = [parameter.name for parameter in model.parameters]
     errors: list[KdslError] = []
     for name in overrides:

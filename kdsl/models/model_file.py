@@ -218,10 +218,16 @@ def read_container(path: str) -> Container:
 
 
 def restore(container: Container, path: str, functions: Mapping[str, Function] | None = None) -> LoadedModel:
-    """The model of a container; whatever a damaged header lacks is a K655."""
+    """The model of a container; whatever a damaged header lacks is a K655, with the damage if the checksums show it."""
     try:
         return restored(container, path, functions)
+    except KdslError:
+        if container.damage:
+            raise KdslError(container.damage) from None
+        raise
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
+        if container.damage:
+            raise KdslError(container.damage) from None
         what = f"{type(error).__name__}: {error}"
         raise fault("K655", f"`{path}` is damaged: its header does not make sense", what, AGAIN) from None
 

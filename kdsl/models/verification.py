@@ -111,15 +111,15 @@ def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
     """The data as bound now against what the file says of them: hash, features and labels."""
     header = loaded.header
     if bound.data_hash != header["data"]["hash"]:
-        sizes = ", ".join(f"{name} = {n}" for name, n in bound.sizes.items())
+        now = ", ".join(f"{name} = {n}" for name, n in bound.sizes.items())
         then = ", ".join(f"{name} = {n}" for name, n in header["data"]["sizes"].items())
+        sizes = f"{now} as then" if now == then else f"now {now}, then {then}"
         return [
             Diagnostic(
                 "K656",
                 "these are not the data that the model was fitted on",
                 (),
-                f"their hash is {bound.data_hash[:16]}, the file has {str(header['data']['hash'])[:16]}; now {sizes}, "
-                f"then {then}",
+                f"their hash is {bound.data_hash[:16]}, the file has {str(header['data']['hash'])[:16]}; {sizes}",
                 "give the training data, unchanged and in the same order",
             )
         ]

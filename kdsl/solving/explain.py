@@ -17,6 +17,8 @@ _KEPT = 50  # multipliers that a witness names
 _ROUNDING = 1e-15  # of a sum whose parts cancel, as a share of them
 _SMALL = 1e-9  # a share of the largest multiplier that counts as nothing
 
+Place = tuple[str, tuple[int, ...]]  # a label and the place of a multiplier in its family, from 0
+
 
 def explain_conflict(posed: Posed, lowered: Lowered, conflict: Conflict) -> NoSolution:
     """The dual's rows cannot all hold: the primal falls without end."""
@@ -87,7 +89,8 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
     labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
     named = ", ".join(f"`{label}`" for label in labels)
     members = _members(lowered, ray.direction)
-    some = ", ".join(f"{name} {weight:.3g}" for name, weight in list(members.items())[:_SHOWN])
+    some = ", ".join(f"{_member(place, 1)} {weight:.3g}" for place, weight in list(members.items())[:_SHOWN])
+    witness = {_member(place, 0): weight for place, weight in members.items()}
     more = " and others" if len(members) > _SHOWN else ""
     return NoSolution(
         "infeasible",
@@ -101,17 +104,23 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
             "add slacks with a penalty (a soft margin), use a kernel that separates, or look for equal examples with "
             "opposite demands",
         ),
-        {"energy": ray.energy, "scale": ray.scale, "residual": ray.residual, **members},
+        {"energy": ray.energy, "scale": ray.scale, "residual": ray.residual, **witness},
     )
 
 
-def _members(lowered: Lowered, direction: Floats) -> dict[str, float]:
-    """The largest multipliers of a direction by their place in the data, examples counted from 0 as in residuals."""
-    found: dict[str, float] = {}
+def _members(lowered: Lowered, direction: Floats) -> dict[Place, float]:
+    """The largest multipliers of a direction by label and place in the data."""
+    found: dict[Place, float] = {}
     size = float(np.abs(direction).max(initial=0.0))
     for label, family in lowered.families.items():
         for places in np.argwhere(family.positions >= 0):
             weight = float(direction[family.positions[tuple(places)]])
             if abs(weight) > _SMALL * size:
-                found[f"{label}[{', '.join(map(str, places))}]" if len(places) else label] = weight
+                found[label, tuple(int(n) for n in places)] = weight
     return dict(sorted(found.items(), key=lambda item: -abs(item[1]))[:_KEPT])
+
+
+def _member(place: Place, first: int) -> str:
+    """The name of a multiplier, examples counted from `first`: 1 for people, as in reports, and 0 for programs."""
+    label, places = place
+    return f"{label}[{', '.join(str(n + first) for n in places)}]" if places else label

@@ -364,6 +364,7 @@ def test_parameters_from_defaults_and_overrides():
     assert bind_parameters(spec, {}) == {"C": 1.0, "nu": 0.5}
     assert bind_parameters(spec, {"C": 10}) == {"C": 10.0, "nu": 0.5}
     assert bind_parameters(spec, {"nu": 1}) == {"C": 1.0, "nu": 1.0}
+    assert bind_parameters(spec, {"ν": 1}) == {"C": 1.0, "nu": 1.0}
 
 
 def test_names_of_sets_in_index_tuples():

@@ -245,6 +245,21 @@ def test_other_data_are_not_the_data(saved: Path) -> None:
     data["x"][4, 1] = np.nextafter(data["x"][4, 1], 9.0)
     (finding,) = verify_model(str(saved), data).findings
     assert finding.code == "K656"
+    assert finding.why.endswith("l = 30 as then")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"minimize", b"minim\x7fze"), (b'"shape": [', b'"shape": 9'), (b"phi(x", b"phi(z")]
+)
+def test_a_damaged_header_is_damage_and_no_mistake_of_the_person(old: bytes, new: bytes, saved: Path) -> None:
+    """`verify` reads damaged files on; what the damage makes of the spec or the shapes is not the news."""
+    content = saved.read_bytes()
+    saved.write_bytes(content.replace(old, new, 1))
+    assert content != saved.read_bytes()
+    with pytest.raises(KdslError) as error:
+        verify_model(str(saved), two_classes())
+    assert {d.code for d in error.value.diagnostics} == {"K655"}
+    assert all("checksum" in d.message for d in error.value.diagnostics)
 
 
 def test_every_single_byte_matters(saved: Path) -> None:

@@ -236,6 +236,18 @@ def test_other_data_fail(model: Path, table: Path) -> None:
     outcome = kdsl("verify", model, "--data", table)
     assert outcome.code == 3
     assert "error[K656]" in outcome.err
+    assert outcome.out.endswith("NOT verified (1 finding)\n")
+
+
+def test_zero_has_no_sign(tmp_path: Path) -> None:
+    """Interleaved points: the best unit margin is -0.0 in floats."""
+    table = write_table(tmp_path / "mixed.csv", {"u": [-1.5, -0.5, 0.5, 1.5], "y": [1, -1, 1, -1]})
+    model = tmp_path / "mixed.kdsl"
+    shown = [kdsl("solve", "svm_hard_unit", "--data", table, "--kernel", "k = linear", "-o", model).out]
+    shown.append(kdsl("show", model).out)
+    for text in shown:
+        assert "gamma" in text
+        assert " -0\n" not in text
 
 
 # ------------------------------------------------------------------------ show

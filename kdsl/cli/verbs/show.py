@@ -41,7 +41,7 @@ def run(arguments: Namespace, console: Console) -> int:
 
 
 def _text(loaded: LoadedModel) -> str:
-    from kdsl.models.report import aligned, certificate_lines
+    from kdsl.models.report import aligned, certificate_lines, figure
 
     header, fitted = loaded.header, loaded.fitted
     lines = [("model", f"{loaded.model.name}{_title(loaded)}")]
@@ -63,8 +63,8 @@ def _text(loaded: LoadedModel) -> str:
         ("support", f"{support['total']:,} nonzero: {support['free']:,} free, {support['bound']:,} at a bound")
     )
     lines += [("points", f"{points.shape[0]:,} of {name} kept") for name, points in fitted.predictor.support.items()]
-    lines += [(name, f"{value:.9g}") for name, value in loaded.scalars.items()]
-    lines += [(name, f"{float(value):.9g}") for name, value in header["quantities"].items()]
+    lines += [(name, figure(value)) for name, value in loaded.scalars.items()]
+    lines += [(name, figure(float(value))) for name, value in header["quantities"].items()]
     lines.append(("written by", ", ".join(f"{name} {number}" for name, number in header["versions"].items())))
     return aligned(lines)
 

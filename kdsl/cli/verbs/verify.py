@@ -96,7 +96,8 @@ def _text(found: Verification) -> str:
     model, status = found.loaded.model.name, found.loaded.status
     if found.holds:
         return f"{table if found.figures else ''}{model}: verified; it is {status}, as the file says\n"
-    return f"{table if found.figures else ''}{model}: NOT verified ({len(found.findings)} findings)\n"
+    found_words = f"{len(found.findings)} finding{'' if len(found.findings) == 1 else 's'}"
+    return f"{table if found.figures else ''}{model}: NOT verified ({found_words})\n"
 
 
 def _figure(value: float | None) -> str:
