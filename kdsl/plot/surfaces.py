@@ -54,7 +54,7 @@ def decision(
         axes.set(xlabel=sheets.plain(fit.features[shown[0]]), ylabel=sheets.plain(fit.features[shown[1]]))
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         sheets.note(axes, held(fit, shown))
-        sheets.legend_below(figure, legend(fit, found, values), 4 if columns == 1 else 7)
+        sheets.legend_below(figure, legend(fit, found, values), 4 if columns == 1 else 8)
     return figure
 
 
