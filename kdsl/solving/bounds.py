@@ -115,7 +115,7 @@ class _Facts(NamedTuple):
     multipliers: np.ndarray
     outside: int
     answers: np.ndarray
-    norm_multiplier: float
+    penalty: float  # p in p/2 ||w||^2; in the unit form twice the multiplier of the norm
 
 
 def _facts(solution: Solution, form: Form) -> _Facts:
@@ -129,6 +129,8 @@ def _facts(solution: Solution, form: Form) -> _Facts:
     mean = kernel.expansion(points, np.full((count, 1), 1.0 / count), points).reshape(-1)
     centred = float((diagonal - 2.0 * mean).max() + mean.mean())
     slacks = [np.asarray(solution.slacks[name]) for name in form.slacks]
+    if form.residual:
+        slacks = [np.maximum(form.constant - r, 0.0) for r in slacks]
     known = {**solution.parameters, **solution.scalars}
     norm = sqrt(max(solution.quantities[f"||{form.vector}||^2"], 0.0))
     price = _number(form.price, solution)
@@ -157,7 +159,9 @@ def _facts(solution: Solution, form: Form) -> _Facts:
         multipliers,
         int(sum(np.count_nonzero(slack > 1e-6 * max(1.0, abs(float(slack.max())))) for slack in slacks)),
         np.asarray(labels, dtype=np.float64),
-        float(solution.multipliers[form.unit]) if form.unit in solution.multipliers else 0.0,
+        2.0 * float(solution.multipliers[form.unit])
+        if form.unit in solution.multipliers
+        else _number(form.penalty, solution),
     )
 
 
@@ -276,16 +280,14 @@ def _margin_name(form: Form) -> str:
 
 
 def _margin_squared(form: Form, facts: _Facts, delta: float) -> tuple[Bound, ...]:
-    """The hard margin for kappa + mu delta: mu = lambda / C in the unit form, 1 / (2 price) in the canonical one."""
+    """The hard margin for kappa + mu delta: p w = sum alpha y phi and alpha = 2 price xi give mu = p / (2 price)."""
     total = float(facts.multipliers.sum())
-    if not isfinite(facts.price) or total <= 0:
+    if not isfinite(facts.price) or not isfinite(facts.penalty) or total <= 0:
         return ()
-    mu = (facts.norm_multiplier if form.unit else 0.5) / facts.price
+    mu = facts.penalty / (2.0 * facts.price)
     alpha = facts.multipliers / total
     square = float(alpha @ alpha)
-    # alpha'G alpha: w = sum alpha y phi, over 2 lambda in the unit form
-    vector = facts.norm * (2.0 * facts.norm_multiplier if form.unit else 1.0) / total
-    gamma = sqrt(vector**2 + mu * square)
+    gamma = sqrt((facts.norm * facts.penalty / total) ** 2 + mu * square)
     unmet = () if mu > 0 else ("the norm is tight",)
     arguments = (facts.l, delta, facts.trace, gamma, mu, square)
     return (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.plq import HALF
+from kdsl.algebra.plq import HALF, Piece, Plq
 from kdsl.algebra.poly import Monomial, Poly, derivative
 from kdsl.algebra.primal import Condition, Primal
 from kdsl.algebra.terms import Inner, Sym, Vec
@@ -16,7 +17,8 @@ class Form(NamedTuple):
 
     slacks cost `price` times their `power` (0: there are none); `shared` where the price has 1/l in it (the nu
     forms); `scalar` is the symbol that measures margin, radius or tube (else the margin is `constant`), `offset` the
-    bias, `unit` the label of a norm fixed to 1, `ball` that of a bound on the norm.
+    bias, `unit` the label of a norm fixed to 1, `ball` that of a bound on the norm. `penalty` is p in p/2 ||w||^2.
+    Where a loss stands for the slacks, `slacks` holds its residual r = y f and the slack is (constant - r)+.
     """
 
     kind: str
@@ -34,6 +36,8 @@ class Form(NamedTuple):
     offset: str
     unit: str
     ball: str
+    penalty: Poly
+    residual: bool
 
 
 class _Body(NamedTuple):
@@ -53,8 +57,10 @@ def form_of(derivation: Derivation) -> Form | None:
     """The form of a problem, None where no theorem of the list is about it."""
     primal = derivation.primal
     vectors = [u for u in primal.unknowns if u.space is not None]
-    if len(vectors) != 1 or vectors[0].indices or primal.losses:
+    if len(vectors) != 1 or vectors[0].indices:
         return None
+    if primal.losses:
+        return _loss(primal)
     stated = [c for c in primal.conditions if c.kind == "stated"]
     if any(len(c.indices) != 1 or c.support for c in stated):
         return None
@@ -76,6 +82,60 @@ def form_of(derivation: Derivation) -> Form | None:
     if stated[0].equality and body.answers:
         return _form("fit", primal, stated[0], body, ("", scalar))
     return None
+
+
+def _loss(primal: Primal) -> Form | None:
+    """The short form: hinge(y f), or its square, in the place of slacks."""
+    terms, conditions = primal.losses, primal.conditions
+    if len(terms) != 1 or len(conditions) != 1 or len(conditions[0].indices) != 1 or conditions[0].support:
+        return None
+    body, hinge = _read(conditions[0]), _hinge(terms[0].function)
+    if hinge is None or body.others or len(body.products) != 1 or len(body.families) != 1 or not body.labels:
+        return None
+    if body.products[0][1] * body.families[0][1] > 0:
+        return None  # r = -y f
+    power, constant = hinge
+    weight = derivative(primal.objective, Sym(terms[0].label, terms[0].indices, "loss", terms[0].support))
+    offset = next((name for name, _, labelled in body.scalars if labelled), "")
+    form = _form("margin", primal, conditions[0], body._replace(families=(), constant=constant), ("", offset))
+    return (
+        None
+        if form is None
+        else form._replace(
+            slacks=(body.families[0][0],), power=power, price=weight, shared=_has_size(weight), residual=True
+        )
+    )
+
+
+def _hinge(function: object) -> tuple[int, float] | None:
+    """(1, c) for (c - r)+, (2, c) for its square."""
+    if not isinstance(function, Plq) or len(function.breaks) != 1 or any(function.pieces[1]):
+        return None
+    cut, first = function.breaks[0], function.pieces[0]
+    if cut.symbols() or (function.lower, function.upper) != (None, None):
+        return None
+    constant = float(sum(cut.terms.values()))
+    if constant <= 0:
+        return None  # no margin is asked for: the loss of the perceptron
+    if first == Piece(Poly(), Poly.number(-1), cut):
+        return 1, constant
+    return (2, constant) if first == Piece(Poly.number(2), cut.scale(Fraction(-2)), cut * cut) else None
+
+
+def _has_size(poly: Poly) -> bool:
+    return any(isinstance(f, Sym) and f.role == "size" for f in poly.factors())
+
+
+def _penalty(primal: Primal, vector: str) -> Poly:
+    """p where the objective has p/2 ||w||^2."""
+    found = Poly()
+    for monomial, coefficient in primal.objective.terms.items():
+        rest = tuple((f, power) for f, power in monomial.factors if not isinstance(f, Inner))
+        if len(rest) < len(monomial.factors) and any(
+            f == ("vector", vector) for f in Poly({monomial: coefficient}).symbols()
+        ):
+            found = found + Poly({Monomial(monomial.binders, rest): 2 * coefficient})
+    return found
 
 
 def _tube(primal: Primal, stated: list[Condition], bodies: list[_Body]) -> Form | None:
@@ -108,11 +168,13 @@ def _form(kind: str, primal: Primal, condition: Condition, body: _Body, scalars:
         slacks,
         power,
         price,
-        any(isinstance(f, Sym) and f.role == "size" for f in price.factors()),
+        _has_size(price),
         body.constant,
         *scalars,
         next((c.label for c in balls if c.tight), ""),
         next((c.label for c in balls if not c.tight), ""),
+        _penalty(primal, vector.name),
+        False,
     )
 
 

@@ -239,6 +239,8 @@ FORMS = {
     "svr_quadratic_eps": ("tube", 2),
     "svr_linear_eps": ("tube", 1),
     "svr_nu": ("tube", 1),
+    "loss_hinge": ("margin", 1),
+    "loss_squared_hinge": ("margin", 2),
 }
 
 
@@ -246,6 +248,27 @@ FORMS = {
 def test_form_of_every_spec(path: Path) -> None:
     form = form_of(derive(read_model(path)))
     assert (None if form is None else (form.kind, form.power)) == FORMS.get(path.stem)
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "parameters", "same"),
+    [
+        ("loss_hinge", "svm_1norm", {"C": 0.7}, {"C": 0.7}),
+        ("loss_squared_hinge", "svm_2norm", {"lambda": 0.5}, {"C": 4.0}),  # lambda/2 |w|^2 + xi^2, over lambda
+    ],
+)
+def test_the_short_form_is_the_same_theorem(
+    short: str, long: str, parameters: dict[str, float], same: dict[str, float]
+) -> None:
+    data = two_clouds(30)
+    one, other = (
+        evaluate_bounds(solve(name, data, given, LINEAR, tol=1e-12))
+        for name, given in ((short, parameters), (long, same))
+    )
+    assert [bound.name for bound in one] == [bound.name for bound in other] != []
+    for bound, equal in zip(one, other, strict=True):
+        assert bound.value == pytest.approx(equal.value, rel=1e-4)
+        assert dict(bound.inputs) == pytest.approx(dict(equal.inputs), rel=1e-3)
 
 
 def test_names_do_not_matter() -> None:
