@@ -145,7 +145,7 @@ def _offset(name: str, phi: np.ndarray, y: np.ndarray, parameters: dict[str, flo
         "loss_logistic": lambda: square / 2 + cp.sum(cp.logistic(-cp.multiply(y, f))),
     }
     assert not parameters
-    cp.Problem(cp.Minimize(losses[name]())).solve(solver="CLARABEL", tol_gap_rel=1e-12, tol_gap_abs=1e-12)
+    cp.Problem(cp.Minimize(losses[name]())).solve(solver="CLARABEL", tol_gap_rel=1e-10, tol_gap_abs=1e-10)
     return float(b.value)
 
 
