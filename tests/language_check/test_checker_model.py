@@ -152,6 +152,19 @@ def test_unused_names_are_not_reported_beside_errors() -> None:
     assert codes(SVM.replace("+ b) >=", "+ c) >=").replace("+ b)\n", ")\n")) == ["K201"]
 
 
+@pytest.mark.parametrize(
+    ("constraint", "found"),
+    [
+        ("fair: abs(1/l * sum[i] a[i] * (<w, phi(x[i])> + b)) <= 0.1", []),
+        ("fair[i]: a[i] * (<w, phi(x[i])> + b) <= 0.1", ["K339"]),
+    ],
+)
+def test_a_weight_in_a_sum_is_no_label(constraint: str, found: list[str]) -> None:
+    """A covariance with any real attribute may be bounded; what scales one example's margin may not."""
+    text = SVM.replace("y[i] : {-1, 1}", "y[i] : {-1, 1}, a[i] : real")
+    assert codes(text.replace("predict", f"  {constraint}\npredict")) == found
+
+
 LET = """\
 index  i in 1..l
 data   x[i] : input, y[i] : real
