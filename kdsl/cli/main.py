@@ -25,6 +25,7 @@ VERBS = {
     "verify": "compute a saved model again from the data, and compare",
     "show": "show what a saved model holds",
     "plot": "draw a solved problem, or a loss, for paper",
+    "libsvm": "predict with a model file of LIBSVM",
     "qp": "solve and certify a general quadratic program",
     "backends": "list the solvers, with versions and what each can take",
     "specs": "list the specs that come with kdsl",
