@@ -34,6 +34,7 @@ from kdsl.solving.unknowns import with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
 _FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
+_LOOSE_NORM = "K623"
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
 _LOOSE = 1e-3  # of the bound on a norm, left unused where it is called loose
 _LIMITS = {"iteration_limit": "user_limit", "time_limit": "user_limit", "interrupted": "user_limit"}
@@ -170,9 +171,14 @@ def _solution(
     repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}
     if any(not _is_known_convex(r) for r in repairs.values()):
         status = _stationary(status, point.certificate, options)
+    notes = _notes(posed, point)
+    if status == "optimal" and any(note.code == _LOOSE_NORM for note in notes):
+        status = "optimal_inaccurate"  # of the relaxed problem: the norm that was asked for is not reached
     families = point.scalar_problem.families
     scalars = {
-        name: float(family.read(point.scalars.z)) for name, family in families.items() if not family.unknown.indices
+        name: float(family.read(point.scalars.z))
+        for name, family in families.items()
+        if not family.unknown.indices and family.unknown.origin != "residual"
     }
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}
     intervals = {}
@@ -198,7 +204,7 @@ def _solution(
             *posed.bound.warnings,
             *(w for r in repairs.values() for w in r.warnings),
             *chosen.warnings,
-            *_notes(posed, point),
+            *notes,
         ),
         posed.derivation,
         posed.bound,
@@ -249,12 +255,13 @@ def _notes(posed: Posed, point: Point) -> tuple[Diagnostic, ...]:
         if condition.kind == "ball" and condition.tight and _is_loose(condition, posed, point):
             notes.append(
                 Diagnostic(
-                    "K623",
+                    _LOOSE_NORM,
                     f"the bound `{condition.label}` on the norm is not tight: its multiplier is 0",
                     (),
                     "the best value is reached with a smaller norm than the one asked for (for a margin: the hulls "
                     "of the classes, reduced by the bounds on the multipliers, meet)",
-                    "lower the weight of the slacks, or ask for less",
+                    "the answer is that of the bound, not of the equation: lower the weight of the slacks, or ask "
+                    "for less",
                     "warning",
                 )
             )

@@ -115,4 +115,3 @@ def test_the_parser_needs_no_parser_generator() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == "[]"
-

@@ -43,6 +43,13 @@ CASES = [
 ]
 
 
+def is_certified(solution: Solution, tol: float = 1e-6) -> bool:
+    """Optimal, or the certified optimum of the bound where a norm was asked for that is not reached (K623)."""
+    loose = "K623" in {warning.code for warning in solution.warnings}
+    proven = solution.certificate.status(tol) == "optimal"
+    return proven and solution.status == ("optimal_inaccurate" if loose else "optimal")
+
+
 @cache
 def posed(name: str, kernel: str, size: int) -> tuple[Instance, float]:
     """The instance and its optimal value by the oracle, in the sense of the spec."""
@@ -63,7 +70,7 @@ def test_optimum_of_the_printed_primal(name: str, kernel: str, size: int) -> Non
     found, optimum = posed(name, kernel, size)
     solution = solved(found)
     certificate = solution.certificate
-    assert solution.status == "optimal"
+    assert is_certified(solution)
     assert close(certificate.value, optimum) <= 1e-6
     assert close(certificate.dual, optimum) <= 1e-6
     if name not in HARD:
@@ -99,7 +106,7 @@ def test_every_backend_is_certified_or_says_so(name: str, backend: Backend) -> N
     assert solution.backend == (backend.name if name not in CONIC else "cvxpy")
     if backend.name == "reference" and solution.status == "user_limit":
         return  # written to be read; a norm that is not tight takes it longer
-    assert solution.status == "optimal"
+    assert is_certified(solution, declared)
     assert close(solution.value, optimum) <= declared
     assert close(solution.dual, optimum) <= declared
 
@@ -206,7 +213,7 @@ def test_equal_points_and_constant_kernels(name: str, size: int) -> None:
         assert none.status in ("infeasible", "unbounded")
         assert name in ("svm_hard", "svm_1norm_unit", "svm_nu")
         return
-    assert solution.status == "optimal"
+    assert is_certified(solution)
 
 
 @pytest.mark.parametrize("name", ["ridge", "sphere_hard", "sphere_soft", "one_class", "svm_no_bias", "loss_pinball"])

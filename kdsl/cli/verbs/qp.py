@@ -24,7 +24,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--psd", choices=("refuse", "accept"), default="refuse", help="a P with a negative eigenvalue")
     parser.add_argument("--backend", metavar="NAME", help="a backend that `kdsl backends` lists")
-    parser.add_argument("--tol", type=positive, default=1e-6, help="relative gap and residuals wanted (1e-6)")
+    parser.add_argument("--tol", type=positive, default=1e-6, help="relative gap and infeasibility allowed (1e-6)")
     parser.add_argument("--time-limit", type=positive, metavar="SECONDS", default=float("inf"))
     parser.add_argument("--max-iterations", type=int, metavar="N")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -55,7 +55,7 @@ def add_solver_options(parser: ArgumentParser) -> None:
     parser.add_argument("-D", dest="params", action="append", type=parameter, metavar="NAME=VALUE", help="a parameter")
     parser.add_argument("--kernel", action="append", metavar="'K = EXPR'", help="such as 'k = rbf(gamma = 0.1)'")
     parser.add_argument("--backend", metavar="NAME", help="a backend that `kdsl backends` lists")
-    parser.add_argument("--tol", type=tolerance, default=1e-6, help="relative gap and residuals wanted (1e-6)")
+    parser.add_argument("--tol", type=tolerance, default=1e-6, help="relative gap and infeasibility allowed (1e-6)")
     parser.add_argument("--kkt-tol", type=tolerance, metavar="TOL", help="stop on LIBSVM's m - M instead of the gap")
     parser.add_argument("--max-iterations", type=whole, metavar="N")
     parser.add_argument("--time-limit", type=seconds, metavar="SECONDS", default=float("inf"))
