@@ -334,7 +334,7 @@ def hard_problem():
 def test_the_time_limit_is_kept_and_the_best_point_returned():
     problem = hard_problem()
     began = time.perf_counter()
-    got = engine.solve(problem, kkt_tol=1e-12, time_limit=0.3)
+    got = engine.solve(problem, kkt_tol=1e-12, time_limit=0.02)
     assert time.perf_counter() - began < 0.8
     assert got.status == "time_limit"
     assert violation(problem, got.theta) < 1e-9 and got.theta.any()
