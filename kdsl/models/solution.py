@@ -34,7 +34,8 @@ class Solution:
     multipliers are those of the Lagrangian by the label of their constraint, slacks and scalars the primal
     unknowns by name; interval is where a scalar that is not unique may lie. theta and outer are the dual point in
     the coordinates of the normal form, grams what the audit found, binding what `bind` was asked for and
-    asked the tolerances: enough to compute everything again from the data.
+    asked the tolerances: enough to compute everything again from the data. facts is what the backend's last call
+    says of itself, such as the engine's kernel `entries`.
     """
 
     status: str
@@ -60,6 +61,7 @@ class Solution:
     grams: Mapping[str, PsdReport] = field(default_factory=dict)
     binding: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, float | None] = field(default_factory=dict)
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
 
     @property
     def value(self) -> float:

@@ -7,14 +7,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kdsl.algebra.numeric import evaluate
 from kdsl.algebra.primal import Condition
 from kdsl.binding.psd import Repair
 from kdsl.language.diagnostics import Diagnostic
-from kdsl.models.solution import Solution, Support
+from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certificate import Certificate
@@ -30,6 +27,7 @@ from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, next_route, route
+from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.unknowns import with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
@@ -175,11 +173,6 @@ def _solution(
     if status == "optimal" and any(note.code == _LOOSE_NORM for note in notes):
         status = "optimal_inaccurate"  # of the relaxed problem: the norm that was asked for is not reached
     families = point.scalar_problem.families
-    scalars = {
-        name: float(family.read(point.scalars.z))
-        for name, family in families.items()
-        if not family.unknown.indices and family.unknown.origin != "residual"
-    }
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}
     intervals = {}
     if point.scalars.interval is not None and _is_wide(point.scalars.interval, options.tol):
@@ -191,7 +184,7 @@ def _solution(
         chosen.backend.name,
         chosen.reason,
         point.certificate,
-        scalars,
+        scalars_of(posed, point),
         slacks,
         point.multipliers,
         intervals,
@@ -212,6 +205,7 @@ def _solution(
         point.theta,
         point.outer,
         {name: r.report for name, r in repairs.items()},
+        facts=raw.facts,
     )
 
 
@@ -247,7 +241,7 @@ def _notes(posed: Posed, point: Point) -> tuple[Diagnostic, ...]:
                 f"`{shown}` is 0 and every multiplier is at its upper bound",
                 (),
                 "the penalty of the slacks is so low that leaving every example outside is cheapest",
-                "raise the penalty (for a soft sphere, C above 1/l)",
+                "raise the price of the slacks: `C` above 1/l, or `nu` below 1 where the price is 1/(nu l)",
                 "warning",
             )
         )
@@ -276,30 +270,3 @@ def _is_loose(condition: Condition, posed: Posed, point: Point) -> bool:
         for unknowns in (point.unknowns, without)
     )
     return body < _LOOSE * bound
-
-
-def support_of(point: Point) -> Support:
-    """How many multipliers carry something, and how many of these sit at a bound."""
-    h, theta = point.lowered.problem.separable, point.theta
-    size = max(1.0, float(np.abs(theta).max(initial=0.0)))
-    active = np.abs(theta) > 1e-9 * size
-    at_bound = active & (_near(theta, h.lower, size) | _near(theta, h.upper, size))
-    return Support(int(active.sum()), int(at_bound.sum()), int(active.sum() - at_bound.sum()))
-
-
-def _near(theta: Floats, bound: Floats, size: float) -> NDArray[np.bool_]:
-    finite = np.isfinite(bound)
-    return np.asarray(finite & (np.abs(theta - np.where(finite, bound, 0.0)) <= 1e-9 * size))
-
-
-def quantities_of(posed: Posed, point: Point) -> dict[str, float]:
-    """Squared norms of the Hilbert unknowns and the total of every family of slacks."""
-    result = {}
-    for name, unknown in point.unknowns.items():
-        norms = unknown.squared_norms()
-        if norms.size == 1:
-            result[f"||{name}||^2"] = float(norms.reshape(-1)[0])
-    for name, family in point.scalar_problem.families.items():
-        if family.unknown.indices and family.unknown.origin == "declared":
-            result[f"sum {name}"] = float(family.read(point.scalars.z).sum())
-    return result
