@@ -14,7 +14,7 @@ from kdsl.language.diagnostics import KdslError
 OK, MODEL, USAGE, LIMIT, ENVIRONMENT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
 # Each verb is a module under kdsl.cli.verbs with `configure(parser)` and `run(arguments, console) -> exit code`,
-# imported when it is called.
+# imported when it is called; a hyphen of the verb is an underscore there.
 VERBS = {
     "check": "report every mistake in a spec",
     "fmt": "lay a spec out in the standard way",
@@ -26,6 +26,7 @@ VERBS = {
     "show": "show what a saved model holds",
     "plot": "draw a solved problem, or a loss, for paper",
     "libsvm": "predict with a model file of LIBSVM",
+    "export-libsvm": "write a saved model as a model file of LIBSVM",
     "qp": "solve and certify a general quadratic program",
     "backends": "list the solvers, with versions and what each can take",
     "specs": "list the specs that come with kdsl",
@@ -117,7 +118,7 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
     from argparse import ArgumentParser
     from importlib import import_module
 
-    module = import_module(f"kdsl.cli.verbs.{verb}")
+    module = import_module(f"kdsl.cli.verbs.{verb.replace('-', '_')}")
     parser = ArgumentParser(prog=f"kdsl {verb}", description=module.__doc__)
     module.configure(parser)
     try:
@@ -129,7 +130,7 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
 
 
 def _overview() -> str:
-    verbs = "".join(f"  {verb:<10}{summary}\n" for verb, summary in VERBS.items())
+    verbs = "".join(f"  {verb:<15}{summary}\n" for verb, summary in VERBS.items())
     return (
         "usage: kdsl VERB [ARGUMENT ...]\n\n"
         f"{verbs}\n"

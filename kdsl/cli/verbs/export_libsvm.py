@@ -1,0 +1,33 @@
+"""Write a saved model as a model file of LIBSVM, where it has such a form."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from kdsl.cli.binding_options import exit_code, messages
+from kdsl.cli.terminal import Console
+from kdsl.language.diagnostics import KdslError
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write to FILE instead of standard output")
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    from kdsl.libsvm.exporting import export_model
+    from kdsl.libsvm.writing import model_text
+    from kdsl.models.container import replacing
+    from kdsl.models.model_file import load_model
+
+    try:
+        text = model_text(export_model(load_model(arguments.model).fitted))
+    except KdslError as error:
+        messages(error.diagnostics, console)
+        return exit_code(error)
+    if arguments.output is None:
+        console.out_file(text)
+    else:
+        with replacing(arguments.output) as file:
+            file.write(text.encode())
+    return 0
