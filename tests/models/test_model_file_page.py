@@ -29,7 +29,7 @@ def test_every_member_is_described(page: str) -> None:
 
 def test_the_first_lines_look_like_that(page: str, tmp_path: Path) -> None:
     small_solution().save(tmp_path / "model.kdsl")
-    shown = re.findall(r"```\n(.*?)```", page, re.DOTALL)[0].splitlines()[:5]
+    shown = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[0].splitlines()[:5]
     written = (tmp_path / "model.kdsl").read_bytes().split(b"\n")[:5]
 
     def shape(line: str) -> str:

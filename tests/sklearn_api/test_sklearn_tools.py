@@ -394,16 +394,3 @@ def test_regression_in_a_pipeline(line: tuple[Any, Any]) -> None:
     ours = cross_val_score(make_pipeline(StandardScaler(), KernelRegressor(C=5.0, kernel="rbf(gamma = 0.1)")), X, y)
     theirs = cross_val_score(make_pipeline(StandardScaler(), SVR(C=5.0, gamma=0.1, tol=1e-7)), X, y)
     assert ours == pytest.approx(theirs, abs=1e-4)
-
-
-# ----------------------------------------------------------------------- README
-
-
-def test_readme_section_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    section = (root / "README.md").read_text(encoding="utf-8").partition("## From Python")[2].partition("\n## ")[0]
-    code = section.partition("```python\n")[2].partition("```")[0]
-    assert "KernelClassifier" in code
-    exec(compile(code, "README.md", "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    expected = [line.partition("# ")[2] for line in code.splitlines() if line.startswith("print(")]
-    assert printed == expected

@@ -232,7 +232,7 @@ CLASH = replace(BACKEND, name="osqp")
 def plugin(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The distribution of docs/backends.md as pip leaves it on the path: a module and its metadata."""
     page = (root / "docs" / "backends.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (code,) = re.findall(r'```python title="kdsl_projected.py"\n(.*?)```', page, re.DOTALL)
     (entry,) = re.findall(r'^(projected) = "(.*)"$', page, re.MULTILINE)
     (tmp_path / "kdsl_projected.py").write_text(code + OTHERS)
     metadata = tmp_path / "kdsl_projected-1.0.dist-info"
