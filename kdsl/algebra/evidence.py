@@ -129,14 +129,14 @@ class _Trial:
         objective = interpreter.objective()
         if constraints is None or (hasattr(objective, "is_convex") and not objective.is_convex()):
             self.local = True
-            return None if tilt else self._local_optimum()
+            return self._local_optimum(tilt)
         target = objective
         if tilt:
             target = objective + tilt * sum(cvxpy.sum_squares(v - 1.0) for v in unknowns.flat)
         status = _solve(cvxpy.Problem(cvxpy.Minimize(target), constraints))
         return float(np.asarray(objective.value)) if status else None
 
-    def _local_optimum(self) -> float | None:
+    def _local_optimum(self, tilt: float) -> float | None:
         """For problems convex only after a change of variable: the best of several runs of a local solver."""
         from scipy.optimize import minimize
 
@@ -154,20 +154,24 @@ class _Trial:
         constraints = [{"type": "ineq", "fun": lambda x: gaps(x, "<=")}]
         if gaps(np.zeros(layout.size), "=").size:
             constraints.append({"type": "eq", "fun": lambda x: gaps(x, "=")})
-        best: float | None = None
+
+        def tilted(point: Array) -> float:
+            return float(at(point).objective() + tilt * ((point - 1.0) ** 2).sum())
+
+        best: Array | None = None
         for _ in range(3):
             start = self._generator.normal(size=layout.size)
             found = minimize(
-                lambda x: float(at(x).objective()),
+                tilted,
                 start,
                 method="SLSQP",
                 bounds=layout.bounds(model),
                 constraints=constraints,
                 options={"maxiter": 1000, "ftol": 1e-13},
             )
-            if found.success and (best is None or found.fun < best):
-                best = float(found.fun)
-        return best
+            if found.success and (best is None or found.fun < tilted(best)):
+                best = np.asarray(found.x)
+        return None if best is None else float(at(best).objective())
 
     def feasible_value(self) -> float | None:
         """The primal value at a feasible point that is not the optimum."""
@@ -233,7 +237,7 @@ class _Trial:
         if not named:
             return None, "a loss written out in the objective has no multiplier in the text"
         if primal.losses or any(name == "norm" for name, _ in primal.objective.symbols()):
-            return self._lowest_convex(everything), "the solver did not finish"
+            return self._lowest_convex(everything)
         return self._lowest_quadratic(everything), ""
 
     def _all_multipliers(self, multipliers: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -261,7 +265,7 @@ class _Trial:
             return -np.inf
         return float(constant + gradient @ step + 0.5 * step @ hessian @ step)
 
-    def _lowest_convex(self, multipliers: Mapping[str, Array]) -> float | None:
+    def _lowest_convex(self, multipliers: Mapping[str, Array]) -> tuple[float | None, str]:
         import cvxpy
 
         model = self._derivation.model
@@ -270,11 +274,12 @@ class _Trial:
         interpreter = Interpreter(model, self._instance, unknowns.readers, CvxpyArithmetic(), residuals)
         body = self._lagrangian(interpreter, unknowns.readers, multipliers) + residuals.total()
         if not body.is_convex():
-            return None
+            return None, "the text of the loss is no sum that CVXPY knows to be convex"
         problem = cvxpy.Problem(cvxpy.Minimize(body))
         if _solve(problem):
-            return float(problem.value)
-        return -np.inf if problem.status in ("unbounded", "unbounded_inaccurate") else None
+            return float(problem.value), ""
+        unbounded = problem.status in ("unbounded", "unbounded_inaccurate")
+        return (-np.inf, "") if unbounded else (None, "the solver did not finish")
 
     def _lagrangian(
         self,

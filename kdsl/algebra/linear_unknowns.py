@@ -142,7 +142,7 @@ def _bound(state: State, row: Row) -> tuple[DualVariable, Poly | None, Poly | No
     if len(entries.terms) != 1 or len(names) != 1:
         return None
     variable = next(v for v in state.variables if v.label in names)
-    if len(variable.indices) != len(row.indices) or variable.support != row.support:
+    if len(variable.indices) != len(row.indices) or not _holds_elsewhere(state, row, variable, rest):
         return None
     symbol = variable.at(row.indices)
     ((monomial, _),) = entries.terms.items()
@@ -161,3 +161,11 @@ def _bound(state: State, row: Row) -> tuple[DualVariable, Poly | None, Poly | No
         return (variable, None, value) if variable.upper is None else None
     tighter = variable.lower is None or (is_zero(variable.lower) and state.domains().non_negative(value))
     return (variable, value, None) if tighter else None
+
+
+def _holds_elsewhere(state: State, row: Row, variable: DualVariable, rest: Poly) -> bool:
+    """Whether the row says something only where the variable lives: elsewhere it reads rest <= 0, which is certain."""
+    if variable.support == row.support:
+        return True
+    wider = set(row.support) <= set(variable.support)
+    return wider and not row.equality and state.domains().non_negative(-rest)
