@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.dual import Dual, DualVariable, Expansion, FoldedNorm, MergedPair
@@ -13,7 +13,7 @@ from kdsl.algebra.merge_pairs import Pair, is_diagonal
 from kdsl.algebra.plq import HALF
 from kdsl.algebra.poly import Monomial, Poly, dot, place_support
 from kdsl.algebra.primal import Unknown
-from kdsl.algebra.terms import Sym, Vec
+from kdsl.algebra.terms import Factor, Sym, Vec
 
 
 class Energy(NamedTuple):
@@ -105,16 +105,23 @@ def _energy(derivation: Derivation, expansion: Expansion) -> Energy:
     return Energy(unknown, own * expansion.curvature, expansion.curvature, expansion.unfolded)
 
 
-def later_unknown(monomial: Monomial) -> Vec | None:
-    """The unknown vector in a term of an expansion."""
-    return next((f for f, _ in monomial.factors if isinstance(f, Vec) and not f.feature), None)
+def later_unknown(monomial: Monomial) -> Vec | Sym | None:
+    """The unknown vector or scalar in a term of an expansion."""
+    return next((f for f, _ in monomial.factors if _is_unknown(f)), None)
+
+
+def _is_unknown(factor: Factor) -> TypeGuard[Vec | Sym]:
+    return not factor.feature if isinstance(factor, Vec) else isinstance(factor, Sym) and factor.role == "var"
 
 
 def _is_simple(expansion: Expansion) -> bool:
-    """Whether the unknown vectors in it stand at its own indices, so that they can be added member by member."""
+    """Whether the unknown vectors in it stand at its own indices, so that they can be added member by member.
+
+    Scalars need not be added: they are the best ones for the vectors, whatever their expansion says.
+    """
     found = [(monomial, later_unknown(monomial)) for monomial in expansion.value.terms]
     return all(
-        vec is None or (not monomial.binders and all(isinstance(arg, str) for arg in vec.args))
+        not isinstance(vec, Vec) or (not monomial.binders and all(isinstance(arg, str) for arg in vec.args))
         for monomial, vec in found
     )
 

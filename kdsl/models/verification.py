@@ -26,7 +26,7 @@ from kdsl.solving.certificate import Certificate, relative_gap
 from kdsl.solving.certify import certify
 from kdsl.solving.posed import pose
 from kdsl.solving.predicting import predictor_of
-from kdsl.solving.solve import quantities_of, support_of
+from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.watched import Step, watched
 
 STATUSES = ("optimal", "optimal_inaccurate", "user_limit", "solver_error")
@@ -98,9 +98,7 @@ def verify_model(
     findings += status_findings(loaded, point.certificate)
     findings += [differs("support", words) for words in record_differences(asdict(support_of(point)), support)]
     findings += scalar_findings(quantities, quantities_of(posed, point))
-    families = point.scalar_problem.families
-    computed = {n: float(f.read(point.scalars.z)) for n, f in families.items() if not f.unknown.indices}
-    findings += scalar_findings(loaded.scalars, computed)
+    findings += scalar_findings(loaded.scalars, scalars_of(posed, point))
     return Verification(loaded, tuple(figures), tuple(findings))
 
 

@@ -1,4 +1,4 @@
-"""The scalar problem by general solvers: HiGHS for a linear program, a polished quadratic program otherwise."""
+"""The scalar problem by general solvers: a linear program, a polished quadratic one, or a conic one for entropies."""
 
 from __future__ import annotations
 
@@ -22,6 +22,34 @@ def least_scalars(problem: ScalarProblem) -> Floats:
             return vertex
     answer, _ = minimise_convex(_quadratic_program(problem))
     return np.asarray(answer.x[: problem.size], dtype=np.float64)
+
+
+def least_scalars_conic(problem: ScalarProblem) -> Floats:
+    """A minimiser z where logistic or multinomial losses stand beside slacks and conditions."""
+    import cvxpy as cp
+
+    explicit = _quadratic_program(problem)
+    x = cp.Variable(len(explicit.q))
+    cost = explicit.q @ x + 0.5 * cp.quad_form(x, cp.psd_wrap(explicit.P))
+    for loss in problem.smooth:
+        scores = cp.reshape(x[loss.columns.reshape(-1)], loss.columns.shape, order="C")
+        if loss.target is None:
+            cost += loss.weight @ cp.logistic(-scores[:, 0])
+        else:
+            chosen = x[loss.columns[np.arange(len(loss.target)), loss.target]]
+            cost += loss.weight @ (cp.log_sum_exp(scores, axis=1) - chosen)
+    low, high = np.isfinite(explicit.lower), np.isfinite(explicit.upper)
+    below, above = np.isfinite(explicit.l), np.isfinite(explicit.u)
+    constraints = [
+        x[low] >= explicit.lower[low],
+        x[high] <= explicit.upper[high],
+        explicit.A[np.flatnonzero(below)] @ x >= explicit.l[below],
+        explicit.A[np.flatnonzero(above)] @ x <= explicit.u[above],
+    ]
+    cp.Problem(cp.Minimize(cost), constraints).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
+    )
+    return np.zeros(problem.size) if x.value is None else np.asarray(x.value[: problem.size], dtype=np.float64)
 
 
 def _linear_program(problem: ScalarProblem) -> Floats | None:

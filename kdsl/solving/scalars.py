@@ -14,11 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_minimum
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
-from kdsl.solving.scalar_program import least_scalars
+from kdsl.solving.scalar_program import least_scalars, least_scalars_conic
 from kdsl.solving.smooth_losses import newton
 
 _FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
@@ -50,18 +49,10 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
 
 
 def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
-    """Smooth losses of residuals that equations define, and no other condition on the scalars."""
+    """By Newton where equations define every residual and nothing else holds the scalars; as a conic program else."""
     if lines is None or problem.losses or not problem.equality.all() or np.any(np.diff(lines.owner) == 0):
-        raise KdslError(
-            [
-                Diagnostic(
-                    "K615",
-                    "an entropy loss beside slacks or conditions on scalars",
-                    why="its scalars are recovered by Newton's method, which takes equations only",
-                    help="write every loss of the model as a logistic or multinomial loss",
-                )
-            ]
-        )
+        z = least_scalars_conic(problem)
+        return z if lines is None else lines.at(z[lines.few])
     slacks = lines.slacks[lines.owner]
     return newton(problem.smooth, lines.few, slacks, lines.slopes, lines.height, problem.linear, problem.quadratic)
 

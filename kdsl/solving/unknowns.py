@@ -68,7 +68,7 @@ def hilbert_unknowns(
     for solved in reversed(derivation.expansions):
         for monomial, coefficient in solved.value.terms.items():
             later = later_unknown(monomial)
-            if later is not None:
+            if isinstance(later, Vec):
                 share = Poly({Monomial((), tuple((f, p) for f, p in monomial.factors if f != later)): coefficient})
                 result[solved.unknown.name] = _added(derivation, result, solved.unknown.name, later, share, values)
     return result
@@ -99,11 +99,11 @@ def with_unknowns(values: Values, unknowns: Mapping[str, HilbertUnknown], spaces
             return values.gram(first, second)
         if not first.feature and not second.feature:
             a, b = unknowns[first.name], unknowns[second.name]
-            return np.asarray((a.coefficients @ b.values.T).reshape(*a.shape, *b.shape))
+            return np.asarray((a.coefficients @ b.values.T).reshape((*a.shape, *b.shape)))
         unknown, point = (second, first) if first.feature else (first, second)
         family, space = unknowns[unknown.name], spaces[unknown.space]
         part = space.split(family.values, point.name)
-        return np.asarray(part.reshape(*family.shape, *space.shapes[point.name]))
+        return np.asarray(part.reshape((*family.shape, *space.shapes[point.name])))
 
     def diagonal(vec: Vec) -> Array:
         return values.diagonal(vec) if vec.feature else unknowns[vec.name].squared_norms()

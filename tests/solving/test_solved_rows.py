@@ -280,7 +280,6 @@ UNSOLVED = {  # what `kdsl solve` refuses, with the code: conic duals, and data 
     "bounded_norm_multiplier": "K614",
     "sphere_second_radius": "K614",
     "spheres_by_group": "K614",
-    "logistic_and_hinge": "K615",
     "sphere_shared_slack": "K521",
 }
 UNBOUND = ("nearest_function", "ordinal", "semiparametric")  # the instances of these do not fit into one array an input
