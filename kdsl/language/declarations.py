@@ -314,13 +314,17 @@ def _labels(env: Environment, name: Name) -> IndexSet | None:
         return labelled
     sets = [other.name for other in env.symbols.values() if other.kind == "set"]
     near = nearest(name.id, [*sets, "real", "input"])
+    if symbol is not None and symbol.kind == "index" and not near:
+        remedy = f"name the set and write its name here: `index {name.id} in groups`, and `: groups`"
+    else:
+        remedy = f"did you mean `{near}`?" if near else f"declare an index over it: `index k in {name.id}`"
     env.error(
         "K222",
         f"unknown domain `{name.id}`" if symbol is None else f"`{name.id}` is {KIND_WORDS[symbol.kind]}, not a set",
         name.span,
         "not a domain",
         why="a domain is `input`, `real`, an interval, `{-1, 1}`, or a set that an index runs over",
-        help=f"did you mean `{near}`?" if near else f"declare an index over it: `index k in {name.id}`",
+        help=remedy,
         subject=(name.id,),
     )
     return None
