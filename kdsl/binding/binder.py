@@ -10,6 +10,7 @@ import numpy as np
 
 from kdsl.binding.arrays import is_columns
 from kdsl.binding.bound import Bound, LabelMap, LabelSet, hash_data
+from kdsl.binding.clauses import clause_warnings
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, count, fault, join, nearest, warning
 from kdsl.binding.feature_checks import feature_warnings
@@ -29,9 +30,11 @@ from kdsl.binding.sources import (
     Source,
     first_size,
     index_sizes,
+    own_tables,
     resolve,
 )
 from kdsl.binding.table import Array, Table
+from kdsl.binding.twice import bound_twice, check_target
 from kdsl.binding.values import check_real, code_finite, encode, label_set, label_words
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
@@ -65,10 +68,12 @@ def bind(
         tuple(onehot) if not isinstance(onehot, bool) else onehot,
     )
     read = {key: as_table(model, value) for key, value in tables.items()}
+    check_target(model, request)
     sources = resolve(model, read, request)
+    notes: list[Diagnostic] = [note for table in read.values() for note in table.notes]
+    notes += bound_twice(model, sources)
     raws = all_raws(sources)
     sizes = find_sizes(model, raws)
-    notes: list[Diagnostic] = [note for table in read.values() for note in table.notes]
     dropped: dict[str, int] = {}
     if drop_missing:
         sources, dropped = drop_rows(sources, raws, sizes)
@@ -110,8 +115,8 @@ def tables_from_data(model: Model, data: Any) -> dict[str, Any]:
         return {"": data}
     indices = set(index_sizes(model)) | {""}
     names = {d.name.casefold() for d in model.data}
-    matrices = {d.name for d in model.data if len(d.sets) == 2}  # a file may hold a whole one
-    files = {key for key, value in data.items() if key in matrices and isinstance(value, (str, os.PathLike))}
+    alone = own_tables(model)
+    files = {key for key, value in data.items() if key in alone and isinstance(value, (str, os.PathLike))}
     by_index = {
         key: value for key, value in data.items() if key in files or (key in indices and key.casefold() not in names)
     }
@@ -165,7 +170,7 @@ def assemble(
         try:
             if raw.datum.kind == "set" and raw.datum.labels is not None:
                 coded = label_words(raw.values, raw.column, raw.source, raw.lines)
-                words[raw.datum.name] = (raw.datum.labels.size, coded, raw.source)
+                words[raw.datum.name] = (raw.datum.labels.size, coded.reshape(raw.values.shape), raw.source)
             elif raw.datum.kind == "finite":
                 arrays[raw.datum.name], label_map = code_finite(
                     raw.values, raw.datum, raw.column, raw.source, raw.lines, positive
@@ -191,7 +196,7 @@ def assemble(
     for raw in raws:
         if raw.map is not None and raw.datum.kind != "input":
             arrays[raw.datum.name] = to_dense(points.pop(raw.datum.name).features)
-    notes += value_warnings(model, arrays, label_maps)
+    notes += value_warnings(model, arrays, label_maps) + clause_warnings(model)
     notes += [note for name, p in points.items() for note in feature_warnings(name, p, maps[name])]
     return Bound(
         sizes=sizes,
@@ -216,7 +221,7 @@ def collect(
     fitted: dict[tuple[str, ...], Scaling] = {}
     single = len(model.kernels) <= 1
     precomputed = any(uses_precomputed(kernel.expression) for kernel in model.kernels)
-    for raw in raws:
+    for raw in sorted(raws, key=lambda raw: not raw.datum.sets):  # what is fitted is fitted on a whole sample
         if raw.map is None:
             continue
         names = raw.map.names

@@ -12,7 +12,7 @@ RANGE_RATIO = 100.0
 
 
 def feature_warnings(name: str, points: Points, feature_map: FeatureMap) -> list[Diagnostic]:
-    if feature_map.precomputed or points.size == 0:
+    if feature_map.precomputed or points.size < 2:
         return []
     low, high = column_ranges(points.features)
     spread = high - low

@@ -47,6 +47,8 @@ def raw_array(source: FromArray) -> Raw:
         array = to_dense(array) if sp.issparse(array) else array
         if len(datum.sets) == 1 and array.ndim == 2 and array.shape[1] == 1:
             array = array.ravel()
+        if not datum.sets and array.size == 1:
+            array = array.reshape(())
         if array.ndim != len(datum.sets):
             raise fault(
                 "K515",
@@ -55,7 +57,7 @@ def raw_array(source: FromArray) -> Raw:
             )
         return Raw(datum, array, datum.name, source.source, None)
     if array.ndim == 1:
-        array = array.reshape(-1, 1)
+        array = array.reshape(-1, 1) if datum.sets else array.reshape(1, -1)
     if not sp.issparse(array) and array.dtype == np.object_:
         raise fault(
             "K515",

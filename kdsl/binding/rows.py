@@ -34,14 +34,21 @@ def find_sizes(model: Model, raws: Sequence[Raw]) -> dict[str, int]:
 
 
 def is_product(datum: Datum) -> bool:
-    """An input with several indices: one point, one row, for each combination of them."""
-    return datum.kind == "input" and len(datum.sets) > 1
+    """An input whose rows are not those of one index set: it has several, or none."""
+    return datum.kind == "input" and len(datum.sets) != 1
 
 
 def check_product(raw: Raw, sizes: Mapping[str, int]) -> None:
-    """The rows of such an input go through its last index first."""
+    """The rows of an input with several indices go through the last index first; without an index it has one row."""
     names = [s.size for s in raw.datum.sets]
     expected = math.prod(sizes[name] for name in names)
+    if is_product(raw.datum) and not names and raw.values.shape[0] != 1:
+        raise fault(
+            "K522",
+            f"`{raw.datum.name}` has {count(raw.values.shape[0], 'row')} ({cite_array(raw)}), and it is one point",
+            "it is declared without an index",
+            "give one row, or declare it with an index",
+        )
     if is_product(raw.datum) and raw.values.shape[0] != expected:
         raise fault(
             "K522",

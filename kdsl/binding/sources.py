@@ -73,23 +73,28 @@ def first_size(model: Model) -> str:
     return ranges[0] if ranges else ""
 
 
+def own_tables(model: Model) -> set[str]:
+    """The data that may have a table for themselves: a matrix, and a point without an index."""
+    return {d.name for d in model.data if len(d.sets) == 2 or (d.kind == "input" and not d.sets)}
+
+
 def place_tables(model: Model, tables: Mapping[str, Table]) -> dict[str, Table]:
     """Tables by size name (or by the datum that is the whole table); the key "" is the first index set."""
     sizes = index_sizes(model)
-    matrices = {d.name for d in model.data if len(d.sets) == 2}
+    alone = own_tables(model)
     placed: dict[str, Table] = {}
     for key, table in tables.items():
         if key == "":
             name = first_size(model)
         elif key in sizes or key in sizes.values():
             name = sizes.get(key, key)
-        elif key in matrices:
+        elif key in alone:
             name = key
         else:
             raise fault(
                 "K523",
                 f"{cite(table.source)} is bound to `{key}`, which is no index of the model `{model.name}`",
-                help=nearest(key, [*sizes, *matrices]),
+                help=nearest(key, [*sizes, *sorted(alone)]),
             )
         if name in placed:
             raise fault(
@@ -144,7 +149,7 @@ def resolve(model: Model, tables: Mapping[str, Table], request: Request) -> dict
         if not is_feature_datum(datum, placed):
             continue
         try:
-            used = taken.get(datum.sets[0].size, set())
+            used = taken.get(datum.sets[0].size, set()) if datum.sets else set()
             found[datum.name] = feature_source(model, datum, placed, arrays, request, used)
         except KdslError as error:
             errors.append(error)
@@ -212,6 +217,8 @@ def unknown_column(said: str, datum: Datum, table: Table | None, arrays: Mapping
 
 
 def unbound(datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, Table]], is_target: bool) -> KdslError:
+    if not datum.sets:
+        return unbound_single(datum)
     subscripts = ", ".join(s.size for s in datum.sets)
     if table is not None and table.order:
         option = "--target NAME" if is_target else f"--bind {datum.name}=NAME"
@@ -231,6 +238,17 @@ def unbound(datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, T
     )
 
 
+def unbound_single(datum: Datum) -> KdslError:
+    """Of a datum without an index: one point, one number or one label."""
+    if datum.kind == "input":
+        why, help = "it is one point, without an index", f"give it a table of one row: `--data {datum.name}:FILE`"
+    elif datum.kind == "real":
+        why, help = "it is one number, without an index", f"declare it as a parameter (`param {datum.name} : real`)"
+    else:
+        why, help = "it is one label, without an index", "give it by name in an npz file"
+    return fault("K521", f"nothing is bound to `{datum.name}`", why, help)
+
+
 def feature_source(
     model: Model,
     datum: Datum,
@@ -244,13 +262,13 @@ def feature_source(
     array = find_array(request.bindings.get(datum.name, datum.name), arrays)
     if array is not None:
         return FromArray(datum, *array, features=True)
-    table = placed.get(datum.name) or placed.get(datum.sets[0].size)
+    table = placed.get(datum.name) or (placed.get(datum.sets[0].size) if datum.sets else None)
     if table is None or not table.order:
         raise unbound(datum, None, arrays, False)
     rivals = [
         d.name
         for d in model.data
-        if is_feature_datum(d, placed) and d.sets[0] == datum.sets[0] and find_array(d.name, arrays) is None
+        if is_feature_datum(d, placed) and shares_table(d, datum) and find_array(d.name, arrays) is None
     ]
     prefix = f"{datum.name}." if any(c.startswith(f"{datum.name}.") for c in table.order) else ""
     if prefix and len(rivals) == 1 and not all_prefixed(table, prefix, taken):
@@ -272,6 +290,11 @@ def feature_source(
         columns = [c for c in table.order if c not in taken and not (others and c.startswith(others))]
         columns = [c for c in columns if c not in (table.label, "qid")] if table.label else columns
     return chosen_features(datum, table, prefix, columns, request.onehot)
+
+
+def shares_table(first: Datum, second: Datum) -> bool:
+    """Whether two inputs take their rows from one table; a point without an index has its own."""
+    return first.sets[:1] == second.sets[:1] if second.sets else first.name == second.name
 
 
 def all_prefixed(table: Table, prefix: str, taken: set[str]) -> bool:

@@ -54,7 +54,7 @@ def check_real(values: Floats | Texts, datum: Datum, column: str, source: str, l
             help="correct the cell, or bind another column",
         )
     flat = np.asarray(values, dtype=np.float64)
-    per_row = flat.reshape(len(flat), -1)
+    per_row = flat.reshape(len(flat) if flat.ndim else 1, -1)
     refuse_not_finite(per_row, column, source, lines)
     wrong = np.flatnonzero(~inside(per_row, datum.interval).all(axis=1))
     if len(wrong):
@@ -86,14 +86,20 @@ def refuse_not_finite(values: Floats, column: str, source: str, lines: Ints | No
 
 
 def label_words(values: Floats | Texts, column: str, source: str, lines: Ints | None) -> Texts:
-    """Labels as words, none missing."""
-    words = category_words(values)
-    missing = [row for row, word in enumerate(words) if word is None]
+    """Labels as words, none missing; those of a matrix row after row."""
+    words = category_words(values.reshape(-1))
+    missing = [cell for cell, word in enumerate(words) if word is None]
     if missing:
-        raise not_finite(np.nan, source, place(lines, missing[0]), column, len(missing))
+        raise not_finite(np.nan, source, place(lines, missing[0] // row_length(values)), column, len(missing))
     if values.dtype != np.object_:
-        refuse_not_finite(np.asarray(values, dtype=np.float64).reshape(-1, 1), column, source, lines)
+        flat = np.asarray(values, dtype=np.float64)
+        refuse_not_finite(flat.reshape(-1, row_length(values)), column, source, lines)
     return words
+
+
+def row_length(values: Array) -> int:
+    """How many values a row has."""
+    return int(values.shape[1]) if values.ndim == 2 else 1
 
 
 def sort_labels(words: Sequence[str]) -> tuple[str, ...]:
@@ -114,15 +120,15 @@ def code_finite(
     numeric = all(is_number(word) for word in found)
     if numeric and {float(w) for w in found} <= set(allowed) and (positive is None or len(allowed) != 2):
         coded = np.array([float(w) for w in words])
-        return coded, natural_map(allowed) if len(allowed) == 2 else None
+        return coded.reshape(values.shape), natural_map(allowed) if len(allowed) == 2 else None
     if len(allowed) != 2:
-        raise outside_finite(words, datum, allowed, column, source, lines)
+        raise outside_finite(words.reshape(-1, row_length(values)), datum, allowed, column, source, lines)
     if len(found) != 2:
         raise wrong_number_of_labels(words, datum, found, allowed, column, source)
     chosen = choose_positive(found, positive)
     other = found[0] if chosen == found[1] else found[1]
     label_map = LabelMap(other, chosen, allowed[0], allowed[1], numeric)
-    return np.where(words == chosen, allowed[1], allowed[0]), label_map
+    return np.where(words == chosen, allowed[1], allowed[0]).reshape(values.shape), label_map
 
 
 def natural_map(allowed: Sequence[float]) -> LabelMap:
@@ -143,10 +149,11 @@ def choose_positive(found: tuple[str, ...], positive: str | None) -> str:
 def outside_finite(
     words: Texts, datum: Datum, allowed: Sequence[float], column: str, source: str, lines: Ints | None
 ) -> Exception:
-    row = next(r for r, w in enumerate(words) if not is_number(w) or float(w) not in allowed)
+    strangers = ((r, w) for r, row in enumerate(words) for w in row if not is_number(w) or float(w) not in allowed)
+    row, word = next(strangers)
     return fault(
         "K532",
-        f"{cite(source)}, {place(lines, row)}: `{column}` is {words[row]}",
+        f"{cite(source)}, {place(lines, row)}: `{column}` is {word}",
         f"the spec declares {datum.name} : {{{', '.join(label_word(v) for v in allowed)}}}",
         "correct the value, bind another column, or declare another domain",
     )
@@ -176,7 +183,7 @@ def wrong_number_of_labels(
 
 def label_set(words_by_datum: Sequence[Texts], set_name: str, source: str) -> LabelSet:
     """The labels that occur in the data of one named set, in order."""
-    names = sort_labels([str(w) for words in words_by_datum for w in words])
+    names = sort_labels([str(w) for words in words_by_datum for w in words.reshape(-1)])
     if len(names) < 2:
         raise fault(
             "K534",
@@ -189,4 +196,4 @@ def label_set(words_by_datum: Sequence[Texts], set_name: str, source: str) -> La
 
 def encode(words: Texts, labels: LabelSet) -> Ints:
     codes = {name: code for code, name in enumerate(labels.names)}
-    return np.array([codes[word] for word in words], dtype=np.int64)
+    return np.array([codes[word] for word in words.reshape(-1)], dtype=np.int64).reshape(words.shape)

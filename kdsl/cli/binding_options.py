@@ -101,14 +101,15 @@ def binding_of(arguments: Namespace, model: Model) -> dict[str, Any]:
 
 
 def tables_of(given: list[str], model: Model) -> dict[str, str]:
-    """Tables by index (`j:pairs.csv`) or by the matrix that they are (`delta:costs.csv`); the rest is of the first set.
+    """Tables by index (`j:pairs.csv`) or by the datum that they are (`delta:costs.csv`); the rest is of the first set.
 
     A prefix that is no name of the model belongs to the path.
     """
     from kdsl.binding.faults import fault
+    from kdsl.binding.sources import own_tables
 
     indices = {name for index in model.indices for name in (*index.names, *(z.size for z in index.sets))}
-    indices |= {datum.name for datum in model.data if len(datum.sets) == 2}
+    indices |= own_tables(model)
     tables: dict[str, str] = {}
     for word in given:
         name, mark, path = word.partition(":")

@@ -10,6 +10,7 @@ import numpy as np
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.terms import At, Vec
 from kdsl.algebra.translate import Point, Translator, Value
+from kdsl.binding.clauses import unpredictable
 from kdsl.binding.distances import to_dense
 from kdsl.binding.kernels import Kernel
 from kdsl.binding.psd import Repair
@@ -56,6 +57,9 @@ class Predictor:
     ) -> Array:
         """The real-valued expression of a predict clause: what a sign is taken of, or one column for each class."""
         clause = prediction or self.model.predictions[0]
+        impossible = unpredictable(self.model, clause)
+        if impossible is not None:
+            raise impossible
         body = clause.body
         if isinstance(body, s.Call) and body.function.id == "sign":
             body = body.arguments[0]

@@ -109,7 +109,7 @@ def reading_of(model: Model, kinds: Sequence[str], estimator: str) -> Reading:
             "solve it with `kdsl.solve`, whose solution predicts with `extra={...}`",
         )
     size = first_size(model)
-    inputs = [d.name for d in model.data if is_feature_datum(d, {}) and d.sets[0].size == size]
+    inputs = [d.name for d in model.data if is_feature_datum(d, {}) and d.sets and d.sets[0].size == size]
     if not inputs:
         raise refusal(
             "K521", f"`{model.name}` has no input with one point for each example", help="declare x[i] : input"

@@ -52,7 +52,7 @@ class Space:
     def split(self, over_points: Array, name: str) -> Array:
         """The part of an array over all points that belongs to one input, in the shape of its indices."""
         part = over_points[..., self.slice(name)]
-        return np.asarray(part.reshape(*part.shape[:-1], *self.shapes[name]))
+        return np.asarray(part.reshape((*part.shape[:-1], *self.shapes[name])))
 
 
 def inputs_of(derivation: Derivation) -> dict[str, tuple[str, ...]]:
@@ -120,7 +120,7 @@ class _FeatureProducts:
         space = self._spaces[first.space]
         rows = np.arange(space.slice(first.name).start, space.slice(first.name).stop)
         block = space.oracle.rows(rows)[:, space.slice(second.name)]
-        return np.asarray(block.reshape(*space.shapes[first.name], *space.shapes[second.name]))
+        return np.asarray(block.reshape((*space.shapes[first.name], *space.shapes[second.name])))
 
     def diagonal(self, vec: Vec) -> Array:
         space = self._spaces[vec.space]

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from binding_models import BINARY, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum, model, parameter
 
 from kdsl.binding.binder import bind, tables_from_data
+from kdsl.binding.clauses import unpredictable
 from kdsl.binding.composed import Normalized, Sum
 from kdsl.binding.gram import DenseGram
 from kdsl.binding.kernel_builder import build_kernel
@@ -27,8 +28,8 @@ from kdsl.binding.python_kernel import PythonKernel
 from kdsl.binding.reading import read_table
 from kdsl.binding.records import record_kernel, restore_kernel
 from kdsl.binding.svmlight import read_svmlight
-from kdsl.language.model import Interval
-from kdsl.language.syntax import KernelCall, KernelOn, KernelProduct, Name, Number
+from kdsl.language.model import Interval, Prediction
+from kdsl.language.syntax import NOWHERE, KernelCall, KernelOn, KernelProduct, Name, Number
 
 test_points.__test__ = False
 
@@ -41,6 +42,8 @@ C_AND_NU = model(
     ),
 )
 EYE = np.eye(3)
+POINT = BINARY._replace(data=(*BINARY.data, datum("z", "input", sets=())))
+SHIFTED = POINT._replace(predictions=(Prediction("value", ("t",), Name("z"), NOWHERE),))
 
 
 def write(text, name="train.csv"):
@@ -257,6 +260,14 @@ def k521_classes():
     data(spec, {"x": EYE})
 
 
+def k521_point():
+    data(POINT, {"x": EYE, "y": [0, 1, 1]})
+
+
+def k521_number():
+    data(BINARY._replace(data=(X, datum("s", sets=()))), {"x": EYE})
+
+
 def k522():
     data(BINARY, {"x": EYE, "y": [1, -1]})
 
@@ -271,6 +282,10 @@ def k522_product():
     spec = PAIRS._replace(data=(X, PAIRS.data[3], datum("z", "input", sets=(X.sets[0], PAIRS.data[3].sets[0]))))
     spec = spec._replace(indices=spec.indices[:2])
     data(spec, {"x": EYE, "lo": np.eye(2, 3), "z": np.ones((5, 3))})
+
+
+def k522_point():
+    data(POINT, {"x": EYE, "y": [0, 1, 1], "z": np.eye(2, 3)})
 
 
 def k523():
@@ -326,6 +341,18 @@ def k527_new_array():
 
 def k528():
     table("age,y\n30,1.5\n40,high\n", REGRESSION)
+
+
+def k529():
+    table("age,income,y\n30,1,0\n40,2,1\n", features=["age", "y"], target="y")
+
+
+def k529_feature():
+    table("age,income,y\n30,1,0\n40,2,1\n", features=["age", "income", "age"])
+
+
+def k529_target():
+    table("age,income,y\n30,1,0\n40,2,1\n", target="y", bindings={"y": "income"})
 
 
 # --------------------------------------------------------------- the values
@@ -421,12 +448,28 @@ def k544():
     return data(WEIGHTED, {"x": EYE, "y": [1, -1, 1], "s": [1, 0, 2]})
 
 
+def k545():
+    return table("age,y\n30,0\n40,1\n", WEIGHTED, features=["age"], bindings={"s": "age"})
+
+
+def k545_array():
+    return data(WEIGHTED, {"x": EYE, "y": [1, 1, 2]}, bindings={"s": "y"})
+
+
 def k546():
     return table(",age,y\n1,30,0\n2,40,1\n")
 
 
 def k547():
     table("age,y\n30,0\n40,1\n", scale="zscore")
+
+
+def k548():
+    return data(SHIFTED, {"x": EYE, "y": [0, 1, 1], "z": [0, 0, 1]})
+
+
+def k548_predicting():
+    raise unpredictable(SHIFTED, SHIFTED.predictions[0])
 
 
 # --------------------------------------------------- parameters and kernels
