@@ -48,8 +48,7 @@ def test_what_varies_is_not_compared_and_the_rest_is() -> None:
     [
         ("```sh\nfalse\n```\n", "exit code 1"),
         ("```sh\nkdsl chek x\n```\n", "unknown verb"),
-        ("```python\nprint(1)\n```\n", "does not show"),
-        ("```python\nprint(1)\n```\n\nand\n\n```text\n1\n```\n", "does not show"),
+        ("```python\nprint(1)\n```\n\nand\n\n```text\n1\n```\n", "what prints this text"),
         ("```ruby\n1\n```\n", "no block of `ruby`"),
         ("```toml\na = 1\n```\n", "needs a title"),
         ("- a list\n\n    ```sh\n    true\n    ```\n", "indented"),
@@ -76,6 +75,8 @@ def test_output_that_differs_is_put_right(reader: Reader) -> None:
     ought = page.replace("two", "one").replace("four", "three").replace("6", "5")
     assert run_page(page, reader) == ought
     assert run_page(ought, reader) == ought
+    hidden = "```python\nprint(7)\n```\n"
+    assert run_page(hidden, reader) == hidden + "\n```text\n7\n```\n"
 
 
 def test_the_shell_keeps_its_place_its_variables_and_its_status(reader: Reader) -> None:
