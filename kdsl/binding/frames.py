@@ -23,22 +23,34 @@ def table_from_frame(frame: Any, source: str) -> Table:
         import narwhals as nw
     except ImportError:
         raise missing_extra("narwhals", source) from None
-    native = nw.from_native(frame, eager_only=True)
-    refuse_duplicates([str(name) for name in native.columns], source)
+    try:
+        native = nw.from_native(frame, eager_only=True)
+        order = tuple(str(name) for name in native.columns)
+    except ValueError:
+        columns = frame.column_names if hasattr(frame, "column_names") else frame.columns
+        refuse_duplicates([str(name) for name in columns], source)
+        raise
+    except TypeError:
+        raise fault(
+            "K503",
+            f"no reader for a Python object of type {type(frame).__name__}",
+            "it has columns, and no rows in memory",
+            "collect it first (`frame.collect()`), or give arrays",
+        ) from None
+    refuse_duplicates(order, source)
     numeric: dict[str, Floats] = {}
     text: dict[str, Texts] = {}
-    for name in native.columns:
-        column = native[name]
+    for name, column in zip(order, native.iter_columns(), strict=True):
         if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-            numeric[str(name)] = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            numeric[name] = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
         elif column.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
             words = [None if v is None or v != v else str(v) for v in column.to_list()]
-            text[str(name)] = np.array(words, dtype=object)
+            text[name] = np.array(words, dtype=object)
         else:
             raise wrong_type(f"{source}, column `{name}`", column.dtype)
     rows = len(native)
     values = np.column_stack(list(numeric.values())) if numeric else empty_values(rows)
-    return Table(source, tuple(numeric), values, text, tuple(str(name) for name in native.columns))
+    return Table(source, tuple(numeric), values, text, order)
 
 
 def table_from_data(data: Mapping[str, Any], source: str = "the data") -> Table:
@@ -129,4 +141,5 @@ def missing_extra(package: str, source: str) -> Exception:
 
 def is_frame(value: Any) -> bool:
     """A pandas or polars frame, an Arrow table, or anything else with named columns."""
-    return any(hasattr(value, word) for word in ("columns", "column_names", "__dataframe__"))
+    words = ("columns", "column_names", "__dataframe__")
+    return any(hasattr(type(value), word) or hasattr(value, word) for word in words)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from binding_models import BINARY, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum, model, parameter
 
@@ -104,6 +105,11 @@ def k502_disk(monkeypatch):
 
 def k503():
     read_table(3.5)
+
+
+def k503_lazy():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    read_table(polars.LazyFrame({"a": [1, 2], "y": [0, 1]}))
 
 
 def k504():

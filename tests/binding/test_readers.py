@@ -218,6 +218,21 @@ def test_pandas_frame():
     assert list(table.column("c")) == ["u", "v"]
 
 
+def test_pandas_columns_that_are_numbers():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame(np.arange(6.0).reshape(2, 3))
+    table = read_table(frame)
+    assert table.order == ("0", "1", "2")
+    assert (table.column("1") == [1, 4]).all()
+
+
+@pytest.mark.parametrize("names", [["a", "b", "a"], ["1", 1, "b"]])
+def test_pandas_columns_of_one_name(names):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    with pytest.raises(KdslError, match="more than once"):
+        read_table(pandas.DataFrame(np.ones((2, 3)), columns=names))
+
+
 def test_polars_frame():
     polars = pytest.importorskip("polars", reason="polars is not installed")
     pytest.importorskip("narwhals", reason="narwhals is not installed")
