@@ -16,7 +16,8 @@ class Unknown(NamedTuple):
     """One family of primal unknowns.
 
     origin: "declared"; "residual" (the argument of a loss, introduced with an equation); "square" (stands
-    for the square of `shown`, which occurs in no other power).
+    for the square of `shown`, which occurs in no other power); "shifted" (stands for `shown` less the squared norm
+    of a Hilbert variable, the `centre`).
     """
 
     name: str
@@ -37,6 +38,11 @@ class Unknown(NamedTuple):
     def symbol(self) -> Sym | Vec:
         """The unknown at its own free indices."""
         return self.at(self.indices)
+
+    @property
+    def centre(self) -> str:
+        """The Hilbert variable c in the name `R - ||c||^2` of a shifted unknown."""
+        return self.name.split("||")[1]
 
 
 class Condition(NamedTuple):

@@ -15,8 +15,8 @@ import numpy as np
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Values, evaluate, support_mask
 from kdsl.algebra.plq import Plq
-from kdsl.algebra.poly import Poly, derivative
-from kdsl.algebra.primal import Condition, Logistic, LossTerm
+from kdsl.algebra.poly import Poly, derivative, substitute
+from kdsl.algebra.primal import Condition, Logistic, LossTerm, Primal
 from kdsl.algebra.terms import At, Factor, Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.faults import fault, listing
@@ -75,7 +75,7 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Every relation on the examples, u, and the label or response that it is measured by ("" and 1 for a novelty)."""
+    """Every relation on the examples, u, and the label or response that it is measured by ("" and 1 where none is)."""
 
     kind: str  # "sign", "value" or "novelty"
     target: str
@@ -221,17 +221,20 @@ def _argument(derivation: Derivation, condition: Condition) -> tuple[Poly, Sym |
 
 
 def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | None:
-    """(turn, rest, target) with argument = turn u + rest, where u is y d, y - d, or d itself."""
+    """(turn, rest, target) with argument = turn u + rest, where u is y d, y - d, or d itself.
+
+    A novelty is d, or y d where some examples are labelled as novel.
+    """
     translator = Translator(fit.model)
     body = fit.clause.body
     if isinstance(body, s.Call) and body.function.id == "sign":
         body = body.arguments[0]
     scope: dict[str, Value] = {fit.clause.formals[0]: Point(fit.input, (index,))}
     scope.update({formal: At(fit.label_of(formal).name, (index,)) for formal in fit.clause.formals[1:]})
-    decision = translator.scalar(body, scope)
+    decision = in_shifted(fit.derivation.primal, translator.scalar(body, scope))
     signs = [d.name for d in fit.model.data if d.kind == "finite" and len(d.sets) == 1]
     reals = [d.name for d in fit.model.data if d.kind == "real" and len(d.sets) == 1]
-    measures = signs if fit.kind == "sign" else [""]
+    measures = {"sign": signs, "novelty": ["", *signs]}.get(fit.kind, [""])
     for measure in measures:
         factor = Poly.of(Sym(measure, (index,), "sign")) if measure else Poly.number(1)
         for turn in (1, -1):
@@ -245,6 +248,17 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
                 if not beyond.mentions(name, ("data",)):
                     return float(-turn), beyond, name
     return None
+
+
+def in_shifted(primal: Primal, decision: Poly) -> Poly:
+    """The decision in the unknowns of the primal: R = rho + ||c||^2 where rho has taken the place of R."""
+    for unknown in primal.unknowns:
+        if unknown.origin == "shifted":
+            centre = primal.unknown(unknown.centre).at(unknown.indices)
+            declared, standing = unknown._replace(name=unknown.shown).symbol, unknown.symbol
+            assert isinstance(centre, Vec) and isinstance(declared, Sym) and isinstance(standing, Sym)
+            decision = substitute(decision, declared, Poly.of(standing) + Poly.of(Inner(centre, centre)))
+    return decision
 
 
 def _of_each(factor: Factor) -> bool:

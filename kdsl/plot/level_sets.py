@@ -11,7 +11,7 @@ from kdsl.plot import sheets
 from kdsl.plot.fits import Mask, Solved, chosen_features, fit_of, grid_over, held, placed, refuse_kind
 from kdsl.plot.laws import marks_of
 from kdsl.plot.sheets import BLUE, FAINT, INK, MIDDLE, ORANGE
-from kdsl.plot.surfaces import scatter
+from kdsl.plot.surfaces import label_word, scatter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,10 @@ LEVELS = 8  # level sets, about; the picture says their values
 def novelty(
     solution: Solved, pair: tuple[str, str] | None = None, at: Mapping[str, str] | None = None, *, columns: int = 1
 ) -> Figure:
-    """Level sets of the novelty: shaded and solid where it is 0, thin outside, the novel examples crossed."""
+    """Level sets of the novelty: shaded inside 0, which is solid; the novel examples crossed.
+
+    Examples that are labelled as outliers are triangles.
+    """
     fit = fit_of(solution)
     if fit.kind != "novelty":
         raise refuse_kind(fit, "novelty", "how far a point is from what is normal")
@@ -45,15 +48,18 @@ def novelty(
         if values.min() < 0 < values.max():
             axes.contour(x, y, values, levels=[0.0], colors=[INK], linewidths=1.3)
         groups = {"others": ~found.active, "free": found.active & ~found.at_bound, "bound": found.at_bound}
+        outliers = found.measure < 0
         for name, rows in groups.items():
-            scatter(axes, raw, rows, name, **STYLES[name])
+            scatter(axes, raw, rows & ~outliers, name, **STYLES[name])
+            scatter(axes, raw, rows & outliers, f"{name} outliers", **{**STYLES[name], **OUTLIERS})
         axes.set(xlabel=sheets.plain(fit.features[shown[0]]), ylabel=sheets.plain(fit.features[shown[1]]))
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         sheets.framed_all_round(axes)
         sheets.note(axes, held(fit, shown))
-        sheets.legend_below(
-            figure, legend(groups, found.bounded, bool(values.min() < 0 < values.max())), 3 if columns == 1 else 5
-        )
+        entries = legend(groups, found.bounded, bool(values.min() < 0 < values.max()))
+        if outliers.any():
+            entries.append((label_word(fit, found.target, -1), sheets.mark("v", **OUTLINE)))
+        sheets.legend_below(figure, entries, 3 if columns == 1 else 5)
     return figure
 
 
@@ -61,6 +67,13 @@ STYLES: dict[str, dict[str, Any]] = {
     "others": {"marker": "o", "s": 8.0, "facecolors": "white", "edgecolors": MIDDLE, "linewidths": 0.5},
     "free": {"marker": "o", "s": 11.0, "facecolors": BLUE, "edgecolors": INK, "linewidths": 0.5},
     "bound": {"marker": "X", "s": 17.0, "facecolors": ORANGE, "edgecolors": INK, "linewidths": 0.4},
+}
+OUTLIERS: dict[str, Any] = {"marker": "v", "s": 17.0}
+OUTLINE: dict[str, Any] = {
+    "markersize": 4.2,
+    "markeredgewidth": 0.5,
+    "markerfacecolor": "white",
+    "markeredgecolor": MIDDLE,
 }
 
 

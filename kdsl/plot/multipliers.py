@@ -250,7 +250,7 @@ def abscissa(fit: Fit, found: Laws, plane: Plane) -> str:
     words = {
         "sign": f"functional margin ${letter}_i f(x_i)$",
         "value": f"residual ${letter}_i - f(x_i)$",
-        "novelty": "novelty of $x_i$",
+        "novelty": f"${letter}_i$ times the novelty of $x_i$" if letter else "novelty of $x_i$",
     }[found.kind]
     return words + (", from its level" if plane.shifted else "")
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from kdsl.algebra.dual import DualVariable, Row
 from kdsl.algebra.poly import ONE, Monomial, Poly, place_support
-from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Bracket, Sym, Vec
 from kdsl.render import expr as e
 from kdsl.render.layout import Line, Pieces
@@ -60,11 +59,6 @@ def ranges_of(indices: tuple[str, ...], sets: tuple[str, ...], naming: Naming) -
             range_ = e.Listing((e.number(1), e.Words("…"), naming.size(size)))
             result.append((e.Chain((names, range_), ("=",)),))
     return result
-
-
-def shifted_centre(unknown: Unknown) -> str:
-    """The Hilbert variable c in the name `R - ||c||^2` of a shifted unknown."""
-    return unknown.name.split("||")[1]
 
 
 # --------------------------------------------------------------------- equations

@@ -18,7 +18,7 @@ from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section,
 from kdsl.render.names import ident
 from kdsl.render.naming import Naming
 from kdsl.render.notation import bracket, formula
-from kdsl.render.phrases import ZERO, balanced, for_all, listed, ranges_of, shifted_centre, unknown_expr
+from kdsl.render.phrases import ZERO, balanced, for_all, listed, ranges_of, unknown_expr
 from kdsl.render.written import written, written_comparison
 
 # ---------------------------------------------------------------------- notation
@@ -189,7 +189,7 @@ def _reformulated(reformulation: Reformulation, primal: Primal, naming: Naming) 
     unknown = next(u for u in primal.unknowns if u.shown == reformulation.subject)
     old, new = naming.name(unknown.shown), naming.symbol(Sym(unknown.name, (), "var"))
     if unknown.origin == "shifted":
-        square = e.Power(e.Norm(naming.name(shifted_centre(unknown))), 2)
+        square = e.Power(e.Norm(naming.name(unknown.centre)), 2)
         shift = e.Chain((old, e.total((1, new), (1, square))), ("=",))
         words = " only through their difference: with "
         return ("The conditions see ", old, " and ", square, words, shift, " they are linear.")

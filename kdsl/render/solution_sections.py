@@ -17,7 +17,7 @@ from kdsl.render import expr as e
 from kdsl.render.layout import Block, Display, Line, Paragraph, Section
 from kdsl.render.naming import Naming, nodes_in
 from kdsl.render.notation import formula
-from kdsl.render.phrases import ZERO, for_all, listed, shifted_centre, unknown_expr
+from kdsl.render.phrases import ZERO, for_all, listed, unknown_expr
 from kdsl.render.problem_sections import priced
 from kdsl.render.step_sections import stationarity_line
 from kdsl.render.written import written
@@ -128,7 +128,7 @@ class _Predictor:
     def _expanded(self, poly: Poly) -> Poly:
         for unknown in self.derivation.primal.unknowns:
             if unknown.origin == "shifted" and isinstance(unknown.symbol, Sym):
-                centre = self.derivation.primal.unknown(shifted_centre(unknown)).symbol
+                centre = self.derivation.primal.unknown(unknown.centre).symbol
                 assert isinstance(centre, Vec)
                 shift = Poly.of(unknown.symbol) + Poly.of(Inner(centre, centre))
                 poly = substitute(poly, unknown.symbol._replace(name=unknown.shown), shift)

@@ -13,7 +13,7 @@ from kdsl.solving.certify import Point
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.spaces import Space
-from kdsl.solving.unknowns import HilbertUnknown
+from kdsl.solving.unknowns import HilbertUnknown, as_declared
 
 
 def predictor_of(posed: Posed, point: Point) -> Predictor:
@@ -39,11 +39,10 @@ def predictor_of(posed: Posed, point: Point) -> Predictor:
     mentioned = _mentioned(posed.derivation.model)
     scalars: dict[str, Array] = {}
     for name, family in point.scalar_problem.families.items():
-        value = family.read(point.scalars.z)
-        if family.unknown.origin == "square":
-            scalars[family.unknown.shown] = np.sqrt(np.maximum(value, 0.0))
+        if family.unknown.origin in ("square", "shifted"):
+            scalars[family.unknown.shown] = as_declared(family.unknown, family.read(point.scalars.z), point.unknowns)
         elif family.unknown.origin == "declared" and name in mentioned:
-            scalars[name] = value
+            scalars[name] = family.read(point.scalars.z)
     parameters, sizes = dict(posed.parameters), posed.bound.sizes
     model, kernels = posed.derivation.model, posed.kernels
     return Predictor(model, kernels, support, vectors, scalars, parameters, sizes, repairs, places)

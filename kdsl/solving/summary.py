@@ -10,6 +10,7 @@ from kdsl.solving.certify import Point
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import Columns
+from kdsl.solving.unknowns import as_declared
 
 _LISTED = 12  # members of a family of scalars that are shown one by one
 
@@ -42,13 +43,16 @@ def scalars_of(posed: Posed, point: Point) -> dict[str, float]:
 
 
 def quantities_of(posed: Posed, point: Point) -> dict[str, float]:
-    """Squared norms of the Hilbert unknowns and the total of every family of slacks."""
+    """Squared norms of the Hilbert unknowns, the radii that they shifted, and the total of every family of slacks."""
     result = {}
     for name, unknown in point.unknowns.items():
         norms = unknown.squared_norms()
         if norms.size == 1:
             result[f"||{name}||^2"] = float(norms.reshape(-1)[0])
     for name, family in point.scalar_problem.families.items():
+        if family.unknown.origin == "shifted" and not family.unknown.indices:
+            radius = as_declared(family.unknown, family.read(point.scalars.z), point.unknowns)
+            result[family.unknown.shown] = float(radius)
         if family.unknown.indices and family.unknown.origin == "declared" and not _is_listed(posed, family):
             result[f"sum {name}"] = float(family.read(point.scalars.z).sum())
     return result

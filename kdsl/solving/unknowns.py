@@ -11,6 +11,7 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.energies import later_unknown
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.poly import Monomial, Poly
+from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Vec
 from kdsl.solving.certificate import Products
 from kdsl.solving.lowering import Lowered
@@ -89,6 +90,13 @@ def _added(
         coefficients=family.coefficients + weight * other.coefficients[member],
         values=family.values + weight * other.values[member],
     )
+
+
+def as_declared(unknown: Unknown, value: Array, vectors: Mapping[str, HilbertUnknown]) -> Array:
+    """The scalar that the user declared, from the one that stands for it: r from r^2, R from R - ||c||^2."""
+    if unknown.origin == "square":
+        return np.asarray(np.sqrt(np.maximum(value, 0.0)))
+    return np.asarray(value + vectors[unknown.centre].squared_norms())
 
 
 def with_unknowns(values: Values, unknowns: Mapping[str, HilbertUnknown], spaces: Mapping[str, Space]) -> Values:
