@@ -184,6 +184,9 @@ def assemble(
     points, maps = collect(raws, model, scale, errors)
     if errors:
         raise join(errors)
+    if positive is not None and not label_maps:
+        raise no_two_labels(model, positive)
+    notes += unscaled(maps, scale)
     label_sets = collect_labels(model, words, sizes)
     for raw in raws:
         check_product(raw, sizes)
@@ -193,11 +196,11 @@ def assemble(
         if isinstance(source, FromDefault):
             arrays[source.datum.name] = default_array(source, sizes)
     check_label_axes(model, arrays, sizes)
+    notes += [note for name, p in points.items() for note in feature_warnings(name, p, maps[name], bool(model.kernels))]
     for raw in raws:
         if raw.map is not None and raw.datum.kind != "input":
             arrays[raw.datum.name] = to_dense(points.pop(raw.datum.name).features)
     notes += value_warnings(model, arrays, label_maps) + clause_warnings(model)
-    notes += [note for name, p in points.items() for note in feature_warnings(name, p, maps[name])]
     return Bound(
         sizes=sizes,
         arrays={d.name: arrays[d.name] for d in model.data if d.name in arrays},
@@ -226,7 +229,7 @@ def collect(
             continue
         names = raw.map.names
         try:
-            check_finite(raw.values, names, raw.source, raw.lines)
+            check_finite(raw.values, raw.map.origins, raw.source, raw.lines)
             if precomputed and raw.datum.kind == "input":
                 gram = training_points(to_dense(raw.values), cite(raw.source))
                 maps[raw.datum.name] = FeatureMap(raw.map.columns, names, no_scaling(len(names)), {}, True)
@@ -269,6 +272,28 @@ def uses_precomputed(expression: KernelExpr) -> bool:
     if isinstance(expression, KernelSum):
         return any(uses_precomputed(term) for term in expression.terms)
     return isinstance(expression, KernelProduct) and any(uses_precomputed(f) for f in expression.factors)
+
+
+def no_two_labels(model: Model, positive: str) -> KdslError:
+    return fault(
+        "K535",
+        f"the model `{model.name}` has no datum of two values whose larger one `{positive}` could be",
+        help="leave `--positive` out",
+    )
+
+
+def unscaled(maps: Mapping[str, FeatureMap], scale: str) -> list[Diagnostic]:
+    """A scaling that was asked for where there are no features to scale."""
+    return [
+        warning(
+            "K549",
+            f"`{name}` holds values of a precomputed kernel, which are not scaled",
+            "a kernel value is no feature of a point",
+            "leave `--scale` out, or scale the features before the kernel is computed",
+        )
+        for name, feature_map in maps.items()
+        if feature_map.precomputed and scale != "none"
+    ]
 
 
 def collect_labels(

@@ -11,7 +11,8 @@ from kdsl.language.diagnostics import Diagnostic
 RANGE_RATIO = 100.0
 
 
-def feature_warnings(name: str, points: Points, feature_map: FeatureMap) -> list[Diagnostic]:
+def feature_warnings(name: str, points: Points, feature_map: FeatureMap, kernels: bool = True) -> list[Diagnostic]:
+    """What is said of the features of an input, or of the columns of a matrix in a model without kernels."""
     if feature_map.precomputed or points.size < 2:
         return []
     low, high = column_ranges(points.features)
@@ -25,7 +26,9 @@ def feature_warnings(name: str, points: Points, feature_map: FeatureMap) -> list
             warning(
                 "K541",
                 f"{cite(points.source)}: {listing(named)} {verb} one value throughout the input `{name}`",
-                "a constant feature moves no distance; in an inner product it acts like a bias",
+                "a constant feature moves no distance; in an inner product it acts like a bias"
+                if kernels
+                else "a constant feature acts like a bias, and its coefficient is penalised",
                 "leave it out with `--features` unless that is meant",
             )
         )
@@ -41,7 +44,9 @@ def feature_warnings(name: str, points: Points, feature_map: FeatureMap) -> list
                 "K540",
                 f"{cite(points.source)}: `{points.names[wide]}` spans {spread[wide]:.4g} and "
                 f"`{points.names[narrow]}` {spread[narrow]:.4g}, {ratio:.3g} times less",
-                "the kernel sees the first and hardly the second",
+                "the kernel sees the first and hardly the second"
+                if kernels
+                else "the second needs a coefficient that many times larger, and pays for it in a penalty",
                 "choose `--scale standard` or `--scale minmax`; it is stored with the model",
             )
         )

@@ -15,6 +15,8 @@ from kdsl.binding.precomputed import test_points
 from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, place
 
 LARGEST = 1e150  # beyond this a square, and so a distance, is no float64
+LEAVE_OUT = "leave such rows out with `--drop-missing`, or fill them in beforehand"
+FILL = "take such rows out of the table, or fill them in beforehand"  # every row of new points gets an answer
 DENSE_SHARE = 0.25  # a sparse file with more entries than this becomes a dense matrix
 
 
@@ -109,10 +111,15 @@ class FeatureMap:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     precomputed: bool = False
 
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The column that each feature comes from."""
+        return tuple(name for name in self.columns for _ in self.categories.get(name, ("",)))
+
     def apply(self, table: Table, prefix: str = "") -> Points:
         """The points of a new table, with its columns found by name; missing values are an error."""
         features = self.raw(table, prefix)
-        check_finite(features, self.names, table.source, table.lines)
+        check_finite(features, self.origins, table.source, table.lines, FILL)
         if self.precomputed:
             own = np.asarray(table.column("self"), dtype=np.float64) if "self" in table.names else None
             cross = test_points(to_dense(features), len(self.names), own, cite(table.source))
@@ -131,7 +138,7 @@ class FeatureMap:
                 f"{source} has {array.shape[1]} columns where the model was fitted on {len(self.names)}",
                 help=f"give the features {listing(self.names)}, in this order",
             )
-        check_finite(array, self.names, source, None)
+        check_finite(array, self.names, source, None, FILL)
         if self.precomputed:
             cross = test_points(to_dense(array), len(self.names), diagonal, source)
             return Points(cross, (*self.names, "self", "place"), source)
@@ -213,24 +220,31 @@ def text_feature(table: Table, names: Sequence[str]) -> Exception:
     )
 
 
-def check_finite(features: Matrix, names: Sequence[str], source: str, lines: Ints | None) -> None:
-    """Every value is a number with a finite square; the first that is not is named by row and column."""
+def check_finite(
+    features: Matrix, names: Sequence[str], source: str, lines: Ints | None, remedy: str = LEAVE_OUT
+) -> None:
+    """Every value is a number with a finite square; the first that is not is named by row and column.
+
+    `names` are columns of the source: one that is expanded to several features is missing once in a row.
+    """
     data = np.asarray(sp.csr_array(features).data if sp.issparse(features) else features)
     if (np.abs(data) <= LARGEST).all():
         return
     if sp.issparse(features):
         entries = sp.coo_array(features)
         bad = np.flatnonzero(~(np.abs(entries.data) <= LARGEST))
-        row, column, value = entries.row[bad[0]], entries.col[bad[0]], entries.data[bad[0]]
-        total = len(bad)
+        places = np.column_stack([entries.row[bad], entries.col[bad]])
+        value = entries.data[bad[0]]
     else:
         places = np.argwhere(~(np.abs(data) <= LARGEST))
-        row, column = places[0]
-        value, total = data[row, column], len(places)
-    raise not_finite(float(value), source, place(lines, int(row)), names[int(column)], total)
+        value = data[tuple(places[0])]
+    row, column = (int(p) for p in places[0])
+    distinct = len(set(names)) == len(names)
+    total = len(places) if distinct else len({(int(r), names[c]) for r, c in places})
+    raise not_finite(float(value), source, place(lines, row), names[column], total, remedy)
 
 
-def not_finite(value: float, source: str, where: str, column: str, total: int) -> Exception:
+def not_finite(value: float, source: str, where: str, column: str, total: int, remedy: str = LEAVE_OUT) -> Exception:
     named = cite(source)
     more = f" ({total:,} such values in all)" if total > 1 else ""
     if np.isnan(value):
@@ -238,7 +252,7 @@ def not_finite(value: float, source: str, where: str, column: str, total: int) -
             "K530",
             f"{named}, {where}: the value of `{column}` is missing{more}",
             "no kernel has a value at an unknown point, and filling in a guess changes the problem",
-            "leave such rows out with `--drop-missing`, or fill them in beforehand",
+            remedy,
         )
     size = "infinite" if np.isinf(value) else f"{value:.3g}, whose square is infinite"
     return fault(

@@ -90,7 +90,7 @@ class Precomputed(Kernel):
                 "K566",
                 "the precomputed kernel of a new point with itself is not known",
                 "||phi(t)||^2 is needed here",
-                "give the self-kernel diagonal of the new points beside their matrix",
+                "give the self-kernel diagonal of the new points beside their matrix, as a column `self` of a table",
             )
         return np.ascontiguousarray(own)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from binding_models import BINARY, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum, model, parameter
+from binding_models import BINARY, LASSO, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum, model, parameter
 
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.clauses import unpredictable
@@ -377,6 +377,15 @@ def k530_sparse():
     data(BINARY, {"x": values, "y": [0, 1, 1]})
 
 
+def k530_expanded():
+    table("job,y\ncook,0\n,1\nsmith,1\n?,0\n", onehot=True)
+
+
+def k530_new():
+    bound = bind(BINARY, {"": write("age,y\n30,0\n40,1\n")})
+    bound.feature_maps["x"].apply(read_table(write("age\nNA\n", "new.csv")))
+
+
 def k531():
     table("age,y\n30,1.5\ninf,2\n", REGRESSION)
 
@@ -413,6 +422,10 @@ def k535():
     table("age,y\n30,yes\n40,no\n", positive="yess")
 
 
+def k535_without_labels():
+    table("age,y\n30,1\n40,2\n", REGRESSION, positive="yes")
+
+
 def k536():
     table("age,income,y\n30,1,0\n", REGRESSION)
 
@@ -438,8 +451,16 @@ def k540():
     return table("age,income,y\n30,10000,0\n40,90000,1\n55,20000,0\n")
 
 
+def k540_coefficients():
+    return data(LASSO, {"x": np.array([[1.0, 1000], [2, 3000], [4, 2000]]), "y": [0, 1, 1]})
+
+
 def k541():
     return table("age,unit,y\n30,1,0\n40,1,1\n")
+
+
+def k541_coefficient():
+    return data(LASSO, {"x": np.array([[1.0, 1], [2, 1], [4, 1]]), "y": [0, 1, 1]})
 
 
 def k542():
@@ -476,6 +497,11 @@ def k548():
 
 def k548_predicting():
     raise unpredictable(SHIFTED, SHIFTED.predictions[0])
+
+
+def k549():
+    spec = BINARY._replace(kernels=(BINARY.kernels[0]._replace(expression=call("precomputed")),))
+    return data(spec, {"x": EYE, "y": [0, 1, 1]}, scale="standard")
 
 
 # --------------------------------------------------- parameters and kernels
