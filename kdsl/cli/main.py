@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from kdsl.cli.terminal import Console, discard_stdout, open_console
 from kdsl.language.diagnostics import KdslError
@@ -25,7 +26,7 @@ VERBS = {
     "verify": "compute a saved model again from the data, and compare",
     "show": "show what a saved model holds",
     "plot": "draw a solved problem, or a loss, for paper",
-    "libsvm": "predict with a model file of LIBSVM",
+    "libsvm": "train or predict as LIBSVM does, with a certificate",
     "export-libsvm": "write a saved model as a model file of LIBSVM",
     "qp": "solve and certify a general quadratic program",
     "backends": "list the solvers, with versions and what each can take",
@@ -121,8 +122,9 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
     module = import_module(f"kdsl.cli.verbs.{verb.replace('-', '_')}")
     parser = ArgumentParser(prog=f"kdsl {verb}", description=module.__doc__)
     module.configure(parser)
+    rewrite: Callable[[list[str]], list[str]] = getattr(module, "rewrite", list)  # libsvm has svm-train's flags
     try:
-        parsed = parser.parse_args(arguments)
+        parsed = parser.parse_args(rewrite(arguments))
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else USAGE
     code: int = module.run(parsed, console)

@@ -119,7 +119,7 @@ def _vectors(
     kept = [(number, line.split()) for number, line in enumerate(lines, first) if line.strip()]
     if len(kept) != total:
         why = "the file is cut short" if len(kept) < total else "something follows the last support vector"
-        raise _wrong(source, first + len(lines) - 1, f"{len(kept)} of {total} support vectors are there: {why}")
+        raise _wrong(source, first + len(lines) - 2, f"{len(kept)} of {total} support vectors are there: {why}")
     coefficients = np.empty((total, width))
     starts, columns, values = [0], [], []
     for row, (number, words) in enumerate(kept):

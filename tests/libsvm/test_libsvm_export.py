@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from libsvm_peer import peer_predict
 
 from kdsl.cli.main import main
 from kdsl.language.diagnostics import KdslError
@@ -46,9 +47,8 @@ def test_exported_models_predict_the_same(spec: str, y: Any, kernel: str, tmp_pa
     np.testing.assert_allclose(model.decision(NEW)[:, 0], decision, rtol=1e-9, atol=1e-9)
     expected = solution.predict(NEW) if model.svm_type != "one_class" else np.where(decision > 0, 1.0, -1.0)
     np.testing.assert_allclose(model.predict(NEW), expected, rtol=1e-9, atol=1e-9)
-    peer = pytest.importorskip("libsvm.svmutil", reason="LIBSVM's Python package libsvm-official is not installed")
     (tmp_path / "m").write_text(text)
-    found, _, values = peer.svm_predict([], NEW.tolist(), peer.svm_load_model(str(tmp_path / "m")), "-q")
+    found, values = peer_predict(tmp_path / "m", NEW)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(np.ravel(values), decision, rtol=1e-9, atol=1e-9)
 
