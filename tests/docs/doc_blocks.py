@@ -7,8 +7,8 @@ file instead. `<!-- not run: REASON -->` above a block exempts it. Nothing else 
 
 Of output, these vary and are compared in this way:
 - `...` alone on a line stands for any lines;
-- seconds and numbers of iterations are not compared, nor the numbers of lines that begin with `gap`, `m - M` or
-  `residual`: they are what rounding and the order of steps leave;
+- seconds and numbers of iterations are not compared, nor the numbers of lines that begin with `gap`, `m - M`,
+  `residual` or `seconds`: they are what rounding and the order of steps leave;
 - numbers with a decimal point or an exponent agree when they differ by less than a thousandth, or are both below 1e-3
   in size; spaces beside such numbers may be more or fewer.
 """
@@ -26,7 +26,7 @@ EXEMPT = re.compile(r"<!-- not run: \S.* -->")
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 SECONDS = re.compile(r"\b[\d.]+(?:e-\d+)?(?= s\b)|(?<=read )[\d.e-]+|(?<=lower )[\d.e-]+|(?<=solve )[\d.e-]+")
 CERTIFY = re.compile(r"(?<=certify )[\d.e-]+")
-LEFTOVERS = ("gap ", "m - M ", "residual ")
+LEFTOVERS = ("gap ", "m - M ", "residual ", "seconds ")
 ITERATIONS = re.compile(r"\b[\d,]+(?= iterations?\b)")
 
 

@@ -37,6 +37,7 @@ class Reader:
         unwanted = ("PYTHON", "COLUMNS", "LC_", "FORCE_COLOR")
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         self.env |= {"PATH": f"{programs}:{self.env['PATH']}", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+        self.env["PYTHONUNBUFFERED"] = "1"  # as on a terminal, both streams in the order of time
         self.env |= {"PYTHONPATH": str(packages), "PIP_TARGET": str(packages), "PIP_QUIET": "1", "MPLBACKEND": "agg"}
         self.env |= dict.fromkeys(("PIP_NO_DEPS", "PIP_NO_INDEX", "PIP_DISABLE_PIP_VERSION_CHECK"), "1")
         self.env["PIP_NO_BUILD_ISOLATION"] = "0"  # pip's way to say: no isolation
