@@ -5,7 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from kdsl.cli.binding_options import tolerance, whole
 from kdsl.cli.terminal import Console
+from kdsl.cli.values import seconds
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 if TYPE_CHECKING:
@@ -24,19 +26,11 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--psd", choices=("refuse", "accept"), default="refuse", help="a P with a negative eigenvalue")
     parser.add_argument("--backend", metavar="NAME", help="a backend that `kdsl backends` lists")
-    parser.add_argument("--tol", type=positive, default=1e-6, help="relative gap and infeasibility allowed (1e-6)")
-    parser.add_argument("--time-limit", type=positive, metavar="SECONDS", default=float("inf"))
-    parser.add_argument("--max-iterations", type=int, metavar="N")
+    parser.add_argument("--tol", type=tolerance, default=1e-6, help="relative gap and infeasibility allowed (1e-6)")
+    parser.add_argument("--time-limit", type=seconds, metavar="SECONDS", default=float("inf"), help="of the solver")
+    parser.add_argument("--max-iterations", type=whole, metavar="N", help="of the solver")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write x, y and z to an .npz file")
-
-
-def positive(text: str) -> float:
-    """A number above 0."""
-    number = float(text)
-    if not number > 0:
-        raise ValueError
-    return number
 
 
 def run(arguments: Namespace, console: Console) -> int:

@@ -57,9 +57,11 @@ def add_solver_options(parser: ArgumentParser) -> None:
     parser.add_argument("--backend", metavar="NAME", help="a backend that `kdsl backends` lists")
     parser.add_argument("--tol", type=tolerance, default=1e-6, help="relative gap and infeasibility allowed (1e-6)")
     parser.add_argument("--kkt-tol", type=tolerance, metavar="TOL", help="stop on LIBSVM's m - M instead of the gap")
-    parser.add_argument("--max-iterations", type=whole, metavar="N")
-    parser.add_argument("--time-limit", type=seconds, metavar="SECONDS", default=float("inf"))
-    parser.add_argument("--threads", type=whole, metavar="N")
+    parser.add_argument("--max-iterations", type=whole, metavar="N", help="of the solver; none unless given")
+    parser.add_argument(
+        "--time-limit", type=seconds, metavar="SECONDS", default=float("inf"), help="of the solver; none unless given"
+    )
+    parser.add_argument("--threads", type=whole, metavar="N", help="of the solver; all unless given")
     parser.add_argument("--seed", type=seed, default=0, help="of what is drawn at random (0)")
     parser.add_argument(
         "--psd",
