@@ -1,4 +1,4 @@
-"""Hooks of mkdocs.yml: the navigation, in which every page has a place, and TeX turned into MathML."""
+"""Hooks of mkdocs.yml: the navigation, in which every page has a place, TeX turned into MathML, and bars in tables."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ FAMILIES = {
     "K6": "solver and certificate",
 }
 TEX = re.compile(r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<tex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL)
+CELL = re.compile(r"<td>.*?</td>", re.DOTALL)
 
 
 def on_config(config: Any) -> Any:
@@ -30,7 +31,8 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Formulas as MathML, which browsers draw without a script."""
+    """Formulas as MathML, which browsers draw without a script; a bar in a table's code without its backslash."""
+    content = CELL.sub(lambda found: found[0].replace("\\|", "|"), content)
     return TEX.sub(lambda found: _mathml(html.unescape(found["tex"]), found["tag"] == "div"), content)
 
 
@@ -49,7 +51,7 @@ def navigation(docs: Path) -> list[Entry]:
         "More": [*(page for page in others if page != "gallery.md"), "errata.md"],
         "Decisions": _below(pages, "decisions/"),
     }
-    return ["index.md", *({title: entries} for title, entries in sections.items() if entries)]
+    return [{"Home": "index.md"}, *({title: entries} for title, entries in sections.items() if entries)]
 
 
 def _below(pages: set[str], start: str, *first: str) -> list[Entry]:
