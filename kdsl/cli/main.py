@@ -30,6 +30,7 @@ VERBS = {
     "export-libsvm": "write a saved model as a model file of LIBSVM",
     "qp": "solve and certify a general quadratic program",
     "backends": "list the solvers, with versions and what each can take",
+    "bench": "time kdsl against its peers, on problems that can be repeated",
     "specs": "list the specs that come with kdsl",
     "explain": "explain a diagnostic code such as K203",
 }

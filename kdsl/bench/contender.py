@@ -1,0 +1,48 @@
+"""What takes part in a comparison: kdsl or a peer, each answering a problem with arrays that the judge understands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from kdsl.bench.problems import Problem, Task
+
+Result = TypeVar("Result")
+
+
+class Answer(NamedTuple):
+    """Wall-clock and processor seconds of what is compared, the arrays to judge, and facts to tell."""
+
+    seconds: float
+    processor: float
+    arrays: Mapping[str, Any]
+    facts: Mapping[str, float | int | str]
+
+
+class Contender(Protocol):
+    """`package` is the distribution that must be installed; `accepts` says whether it takes part."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def package(self) -> str: ...
+
+    def accepts(self, task: Task, tol: float) -> bool: ...
+
+    def run(self, problem: Problem, tol: float) -> Answer:
+        """Solve once; only what a user would wait for is timed, not the reading out of the arrays."""
+        ...
+
+
+class Timed(NamedTuple):
+    seconds: float
+    processor: float
+
+
+def timed(run: Callable[[], Result]) -> tuple[Result, Timed]:
+    """What `run` returns, and how long it took."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = run()
+    return result, Timed(time.perf_counter() - wall, time.process_time() - processor)

@@ -1,0 +1,84 @@
+"""What the figures were measured on: processor, instruction set, memory, versions; and what it can do at best."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+SIDE, DEPTH, RUNS = 2048, 500, 3
+
+
+class Machine(NamedTuple):
+    """`gflops`: the faster of two single-precision products on all processors, NumPy's and that of kdsl's core."""
+
+    processor: str
+    isa: str
+    cores: int
+    memory: float
+    system: str
+    versions: tuple[tuple[str, str], ...]
+    gflops: float
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        told = ", ".join(f"{name} {version}" for name, version in self.versions)
+        return (
+            f"processor: {self.processor}, {self.cores} cores usable, kdsl's core uses {self.isa}",
+            f"memory: {self.memory / 2**30:.0f} GiB; {self.system}",
+            f"single-precision matrix products: {self.gflops:.0f} GFLOP/s",
+            f"versions: {told}",
+        )
+
+
+def describe_machine(packages: tuple[str, ...]) -> Machine:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from kdsl import _core
+
+    versions = [("Python", platform.python_version())]
+    for package in packages:
+        try:
+            versions.append((package, version(package)))
+        except PackageNotFoundError:
+            versions.append((package, "not installed"))
+    memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    system = f"{platform.system()} {platform.machine()}"
+    cores = len(os.sched_getaffinity(0))
+    return Machine(_model(), _core.isa(), cores, memory, system, tuple(versions), _gflops(cores))
+
+
+def _model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def _gflops(cores: int) -> float:
+    """OpenBLAS may mistake the processor for a lesser one; the linear kernel of the core stands beside it."""
+    from kdsl import _core
+
+    A = np.random.default_rng(0).random((SIDE, SIDE), dtype=np.float32)
+    X = A[:, :DEPTH].astype(np.float64)
+    points, ones = _core.Points.dense(X), np.ones(SIDE)
+
+    def inner_products() -> object:
+        return _core.kernel_product("linear", 1.0, 0.0, 1, points, ones, points, cores, True)
+
+    return max(2.0 * SIDE**3 / _fastest(lambda: A @ A), 2.0 * SIDE**2 * DEPTH / _fastest(inner_products)) / 1e9
+
+
+def _fastest(run: Callable[[], object]) -> float:
+    seconds = float("inf")
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        run()
+        seconds = min(seconds, time.perf_counter() - began)
+    return seconds

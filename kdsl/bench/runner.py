@@ -1,0 +1,249 @@
+"""Runs rows: kdsl and every installed peer by turns, the best of several runs, each answer judged, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Literal, NamedTuple
+
+from kdsl.bench.contender import Answer, Contender
+from kdsl.bench.judge import Judge, measure_of
+from kdsl.bench.peers import contenders, version
+from kdsl.bench.problems import make
+from kdsl.bench.rows import Against, Row
+from kdsl.bench.worker import TimeOut, Worker
+
+Outcome = Literal["passed", "missed", "stopped", "failed", "not installed", "not run"]
+ALLOWED = 1.01  # times the tolerance
+TIGHTER = 4.0  # a peer that misses the tolerance is asked for this much less, again and again
+STEPS = 8
+PATIENCE = 10.0  # times its first run that a peer may take to meet the tolerance
+LONGEST = 900.0  # seconds that anything may take where there is no budget
+SHARE = 0.5  # of what is left for a row that one peer may take at its first run
+LEAST = 0.05  # of a row's guessed cost: a budget that leaves less leaves the row out
+
+
+class Entry(NamedTuple):
+    """What a contender did: its best run among `runs`, the gap of its worst accepted answer, what it was asked."""
+
+    name: str
+    version: str
+    outcome: Outcome
+    seconds: float = float("nan")
+    processor: float = float("nan")
+    gap: float = float("nan")
+    asked: float = float("nan")
+    runs: int = 0
+    facts: Mapping[str, float | int | str] = {}
+    note: str = ""
+
+
+class Ratio(NamedTuple):
+    """How the target of a row fared; `bound`: the true ratio is at least this.
+
+    None: there is nothing to compare; not a number: kdsl itself missed the tolerance.
+    """
+
+    against: Against
+    ratio: float | None
+    bound: bool
+    peer: Entry | None
+    target: float | None
+
+    @property
+    def reached(self) -> bool | None:
+        """None where no target is set or nothing can be said: a lower bound below the target decides nothing."""
+        if self.target is None or self.ratio is None:
+            return None
+        if self.against == "itself":
+            return self.ratio <= self.target
+        return True if self.ratio >= self.target else None if self.bound else False
+
+
+class Result(NamedTuple):
+    """A row with its entries, kdsl's first; `base` is kdsl's on the row's other problem; `note`: why it was not run."""
+
+    row: Row
+    entries: tuple[Entry, ...]
+    base: Entry | None = None
+    note: str = ""
+
+    @property
+    def own(self) -> Entry:
+        return self.entries[0]
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """One for each target; without targets, one against the best peer and one against scikit-learn."""
+        targets = {target.against: target.ratio for target in self.row.targets}
+        wanted: tuple[Against, ...] = tuple(targets)
+        if not targets and self.row.base is not None:
+            wanted = ("itself",)
+        elif not targets:
+            rivals: tuple[Against, ...] = ("scikit-learn", "best peer")
+            wanted = tuple(a for a in rivals if a == "best peer" or any(e.name == a for e in self.entries))
+        return tuple(self._ratio(against, targets.get(against)) for against in wanted)
+
+    def _ratio(self, against: Against, target: float | None) -> Ratio:
+        own = self._clock(self.own)
+        if self.own.outcome != "passed":
+            return Ratio(against, None if self.own.outcome == "not run" else float("nan"), False, None, target)
+        if against == "itself":
+            usable = self.base is not None and self.base.outcome == "passed"
+            ratio = own / self._clock(self.base) if usable and self.base is not None else None
+            return Ratio(against, ratio, False, self.base, target)
+        peers = [e for e in self.entries[1:] if against == "best peer" or e.name == "scikit-learn"]
+        passed = [e for e in peers if e.outcome == "passed"]
+        others = [e for e in peers if e.outcome in ("missed", "stopped")]
+        for some, bound in ((passed, False), (others, True)):
+            if some:
+                best = min(some, key=self._clock)
+                return Ratio(against, self._clock(best) / own, bound, best, target)
+        return Ratio(against, None, False, None, target)
+
+    def _clock(self, entry: Entry) -> float:
+        return entry.processor if self.row.clock == "processor" else entry.seconds
+
+
+def run_rows(rows: tuple[Row, ...], repeat: int, budget: float | None) -> Iterator[Result]:
+    """Every row in turn; with a budget each gets its share of what is left by its guessed cost."""
+    everybody = contenders()
+    end = float("inf") if budget is None else time.monotonic() + budget
+    with ExitStack() as stack:
+        workers = {c.package: stack.enter_context(Worker()) for c in everybody}
+        for k, row in enumerate(rows):
+            ahead = sum(later.cost for later in rows[k:])
+            allowance = (end - time.monotonic()) * row.cost / ahead
+            if allowance < LEAST * row.cost:
+                yield Result(row, (Entry("kdsl", version(everybody[0]) or "", "not run"),), note="the budget is spent")
+            else:
+                yield _Comparison(row, everybody, workers, allowance, end).result(repeat)
+
+
+class _Comparison:
+    """One row: its contenders, the end of its time, and the end of all; getting ready is not at a row's expense."""
+
+    def __init__(
+        self, row: Row, everybody: tuple[Contender, ...], workers: Mapping[str, Worker], allowance: float, last: float
+    ) -> None:
+        self.row, self.workers = row, workers
+        self.end, self.last = time.monotonic() + allowance, last
+        self.numbered = [(n, c, version(c)) for n, c in enumerate(everybody) if c.accepts(row.task, row.tol)]
+
+    @property
+    def left(self) -> float:
+        return self.end - time.monotonic()
+
+    def result(self, repeat: int) -> Result:
+        row = self.row
+        try:
+            judge = Judge(make(row.task))
+            base_judge = None if row.base is None else Judge(make(row.base))
+        except (ImportError, OSError) as error:
+            return Result(row, (Entry("kdsl", "", "not run"),), note=f"no data: {error}")
+        entries: list[Entry] = []
+        base: Entry | None = None
+        spent: dict[int, float] = {}
+        for place, (number, contender, installed) in enumerate(self.numbered):
+            began = time.monotonic()
+            share = 1.0 if place == 0 or number == self.numbered[-1][0] else SHARE
+            entries.append(self._first(number, contender, installed, judge, share))
+            spent[place] = time.monotonic() - began
+            if place == 0 and base_judge is not None:
+                base = self._first(number, contender, installed, base_judge, share)
+            if place == 0 and row.base is not None:
+                break  # compared with itself: no peers
+        for _ in range(repeat - 1):
+            for place, entry in enumerate(entries):
+                number = self.numbered[place][0]
+                if entry.outcome == "passed" and spent[place] <= self.left:
+                    began = time.monotonic()
+                    entries[place] = self._again(number, entry, judge)
+                    spent[place] = time.monotonic() - began
+                if place == 0 and base is not None and base_judge is not None and spent[place] <= self.left:
+                    base = self._again(number, base, base_judge)
+        return Result(row, tuple(entries), base)
+
+    def _get_ready(self, number: int, package: str, judge: Judge) -> str | None:
+        """What went wrong, if anything did."""
+        began = time.monotonic()
+        try:
+            return self.workers[package].get_ready(number, judge.problem.task, min(LONGEST, self.last - began))
+        except TimeOut:
+            return f"it was not ready after {time.monotonic() - began:.0f} s"
+        finally:
+            self.end = min(self.end + time.monotonic() - began, self.last)
+
+    def _ask(self, number: int, package: str, judge: Judge, tol: float, limit: float) -> tuple[Answer, float] | str:
+        """An answer with its gap, or what went wrong; TimeOut as the worker's."""
+        answer = self.workers[package].solve(number, judge.problem.task, tol, limit)
+        if isinstance(answer, str):
+            return answer
+        try:
+            return answer, judge(answer.arrays)
+        except (ValueError, FloatingPointError) as error:
+            return f"its answer cannot be judged: {error}"
+
+    def _first(self, number: int, contender: Contender, installed: str | None, judge: Judge, share: float) -> Entry:
+        """The first run; a peer that misses the tolerance is asked for less until it meets it or has taken too long."""
+        name = contender.name
+        if installed is None:
+            return Entry(name, "", "not installed", note=f"pip install {contender.package}")
+        asked, first, entry = self.row.tol, None, Entry(name, installed, "not run", note="the row's time is spent")
+        trouble = self._get_ready(number, contender.package, judge) if self.left > 0 else None
+        if trouble is not None:
+            return entry._replace(outcome="failed", note=trouble)
+        stubborn = number == 0 or measure_of(judge.problem.task.kind) in ("residual", "error")
+        for _ in range(STEPS):
+            limit = min(LONGEST, self.left * share if first is None else min(self.left, 2 * PATIENCE * first + 5))
+            if limit <= 0:
+                return entry
+            try:
+                told = self._ask(number, contender.package, judge, asked, limit)
+            except TimeOut:
+                note = f"stopped after {limit:.0f} s, asked for {asked:.1e}"
+                if judge.problem.task.kind == "predict":  # what was stopped may have been the training
+                    return entry._replace(outcome="failed" if first is None else entry.outcome, note=note)
+                taken = max(limit, 0.0 if first is None else entry.seconds)
+                return entry._replace(outcome="stopped", seconds=taken, processor=taken, asked=asked, note=note)
+            if isinstance(told, str):
+                return entry._replace(outcome="failed" if first is None else entry.outcome, note=told)
+            answer, gap = told
+            passed = gap <= ALLOWED * self.row.tol
+            entry = Entry(
+                name,
+                installed,
+                "passed" if passed else "missed",
+                answer.seconds,
+                answer.processor,
+                gap,
+                asked,
+                1,
+                answer.facts,
+            )
+            first = answer.seconds if first is None else first
+            if passed or stubborn or answer.seconds >= PATIENCE * first:
+                return entry
+            asked /= TIGHTER
+        return entry
+
+    def _again(self, number: int, entry: Entry, judge: Judge) -> Entry:
+        package = next(c.package for n, c, _ in self.numbered if n == number)
+        try:
+            told = self._ask(number, package, judge, entry.asked, min(LONGEST, self.left))
+        except TimeOut:
+            return entry
+        if isinstance(told, str):
+            return entry._replace(note=told)
+        answer, gap = told
+        if gap > ALLOWED * self.row.tol:
+            return entry._replace(note=f"a later run ended at {gap:.1e}", outcome="missed")
+        facts = answer.facts if answer.seconds < entry.seconds else entry.facts
+        return entry._replace(
+            seconds=min(entry.seconds, answer.seconds),
+            processor=min(entry.processor, answer.processor),
+            gap=max(entry.gap, gap),
+            runs=entry.runs + 1,
+            facts=facts,
+        )
