@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kdsl.algebra.derivation import Derivation
@@ -100,3 +100,12 @@ class Solution:
         from kdsl.models.model_file import save_model
 
         save_model(self, os.fspath(path))
+
+    def report(self, path: str | os.PathLike[str], bounds: Mapping[str, float] | None = None) -> None:
+        """Write one HTML page that holds everything; `bounds` are what `evaluate_bounds` takes, such as delta=0.05."""
+        from kdsl.report.account import account_of
+        from kdsl.report.writing import write_report
+        from kdsl.solving.bounds import evaluate_bounds
+
+        theorems = None if bounds is None else evaluate_bounds(self, **bounds)
+        write_report(replace(account_of(self), bounds=theorems), path)

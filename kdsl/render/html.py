@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kdsl.render import expr as e
 from kdsl.render.document import document
-from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Table
+from kdsl.render.layout import Block, Display, Document, Line, Numbered, Paragraph, Pieces, Section, Table
 from kdsl.render.mathml import escaped, math, relation_math
 from kdsl.render.phrases import split_sum
 from kdsl.render.plain import Plain, laid, width
@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from kdsl.algebra.evidence import Evidence
 
 _ROOM = 84  # columns of text beyond which a sum goes on on the next line
-_STYLE = """
+STYLE = """
+:root { color-scheme: light dark; --ink: #111; --paper: #fff; --rule: #999; --faint: #ccc; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e4e2; --paper: #17191c; --rule: #77797d; --faint: #45484d; } }
+@media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --rule: #999; --faint: #ccc; } }
 body { max-width: 58em; margin: 2em auto; padding: 0 1em; font: 17px/1.5 Georgia, "Times New Roman", serif;
-  color: #111; background: #fff; }
+  color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.6em; margin: 0 0 0.2em; }
-h2 { font-size: 1.15em; margin: 1.8em 0 0.4em; padding-bottom: 0.2em; border-bottom: 1px solid #999; }
+h2 { font-size: 1.15em; margin: 1.8em 0 0.4em; padding-bottom: 0.2em; border-bottom: 1px solid var(--rule, #999); }
 code, .label { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.85em; }
 table { border-collapse: collapse; margin: 0.5em 0 0.5em 1.5em; }
 .formulas { display: block; overflow-x: auto; }
 td, th { padding: 0.2em 0.5em; text-align: left; font-weight: normal; vertical-align: middle; }
-th { font-style: italic; border-bottom: 1px solid #ccc; }
+th { font-style: italic; border-bottom: 1px solid var(--faint, #ccc); }
 .formulas td { padding: 0.25em 0.2em; }
 .formulas td.label, .formulas td.name { padding-right: 1.2em; }
 .formulas td.left { text-align: right; white-space: nowrap; }
@@ -36,6 +39,8 @@ ol { padding-left: 1.6em; }
 li { margin: 0.9em 0; }
 li > p { margin: 0.1em 0; }
 .title { font-weight: bold; }
+@media (max-width: 40em) { table { display: block; overflow-x: auto; margin-left: 0; }
+  .formulas td.side { padding-left: 1em; } }
 @media print { body { margin: 0; max-width: none; } li { break-inside: avoid; } }
 """
 
@@ -46,23 +51,34 @@ def render(derivation: Derivation, evidence: Evidence | None = None) -> str:
 
 
 def document_html(doc: Document) -> str:
+    body = [f"<h1>{escaped(doc.title)}</h1>", f'<p class="label">{escaped(doc.name)}</p>']
+    for section in doc.sections:
+        body += section_html(section)
+    return page_html(escaped(doc.title), STYLE, body)
+
+
+def page_html(title: str, style: str, body: list[str], head: tuple[str, ...] = ()) -> str:
+    """A whole page; `title`, `body` and `head` are HTML."""
     lines = [
         "<!DOCTYPE html>",
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>{escaped(doc.title)}</title>",
-        f"<style>{_STYLE}</style>",
+        *head,
+        f"<title>{title}</title>",
+        f"<style>{style}</style>",
         "</head>",
         "<body>",
-        f"<h1>{escaped(doc.title)}</h1>",
-        f'<p class="label">{escaped(doc.name)}</p>',
+        *body,
     ]
-    for section in doc.sections:
-        lines += [f'<section id="{section.key}">', f"<h2>{escaped(section.title)}</h2>"]
-        lines += [*_blocks(section.blocks), "</section>"]
     return "\n".join([*lines, "</body>", "</html>", ""])
+
+
+def section_html(section: Section, level: int = 2) -> list[str]:
+    """A section under a heading of the level."""
+    heading = f"<h{level}>{escaped(section.title)}</h{level}>"
+    return [f'<section id="{section.key}">', heading, *_blocks(section.blocks), "</section>"]
 
 
 def _blocks(blocks: tuple[Block, ...]) -> list[str]:
@@ -95,7 +111,7 @@ def _prose(pieces: Pieces) -> str:
 def _display(block: Display) -> list[str]:
     """Relations are aligned unless a line has none: then each formula is one cell."""
     aligned = all(line.left is not None for line in block.lines)
-    return ['<table class="formulas">', *(_line(line, aligned) for line in block.lines), "</table>"]
+    return ['<table class="formulas" role="presentation">', *(_line(line, aligned) for line in block.lines), "</table>"]
 
 
 def _line(line: Line, aligned: bool) -> str:
@@ -126,6 +142,6 @@ def _broken(node: e.Expr) -> str:
 def _table(block: Table) -> list[str]:
     lines = ["<table>"]
     if any(block.header):
-        lines.append("<tr>" + "".join(f"<th>{escaped(h)}</th>" for h in block.header) + "</tr>")
+        lines.append("<tr>" + "".join(f'<th scope="col">{escaped(h)}</th>' for h in block.header) + "</tr>")
     lines += ["<tr>" + "".join(f"<td>{_prose(cell)}</td>" for cell in row) + "</tr>" for row in block.rows]
     return [*lines, "</table>"]

@@ -26,6 +26,8 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 if TYPE_CHECKING:
     from kdsl.language.model import Model
     from kdsl.models.solution import Solution
+    from kdsl.plot import Record
+    from kdsl.report.account import Account
     from kdsl.solving.api import Prepared
     from kdsl.solving.backends.interface import Options
     from kdsl.solving.bounds import Bound
@@ -40,6 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add_data_options(parser)
     add_solver_options(parser)
     parser.add_argument("-o", dest="output", metavar="MODEL", help="save the model")
+    parser.add_argument("--report", metavar="HTML", help="write everything, with pictures, to one HTML page")
     parser.add_argument(
         "--bounds",
         type=bound_options,
@@ -83,18 +86,16 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
         return 1
     if not kernels_parse(arguments.kernel or [], console):
         return 1
-    if arguments.output is not None:
-        from kdsl.models.container import check_place
+    for place in (arguments.output, arguments.report):
+        if place is not None:
+            from kdsl.models.container import check_place
 
-        check_place(arguments.output)
+            check_place(place)
     try:
         prepared = prepare_problem(checked.model, arguments)
-        solution = _answer(prepared, arguments, console)
+        return _answer(prepared, checked.diagnostics, source, arguments, console)
     except KdslError as error:
         return _failed(error, arguments, console)
-    if not isinstance(solution, int):
-        return _show(solution, checked.diagnostics, source, arguments, console)
-    return solution
 
 
 def kernels_parse(given: list[str], console: Console) -> bool:
@@ -148,19 +149,32 @@ def options_of(arguments: Namespace) -> Options:
     )
 
 
-def _answer(prepared: Prepared, arguments: Namespace, console: Console) -> Solution | int:
+def _answer(
+    prepared: Prepared, found: tuple[Diagnostic, ...], source: Source, arguments: Namespace, console: Console
+) -> int:
+    """Solve, and say what came of it; `found` are the warnings of the checker."""
     from kdsl.cli.progress import Watch
     from kdsl.solving.infeasibility import NoSolution
 
     with Watch(console, arguments.quiet) as watch:
+        record = None
+        if arguments.report is not None:
+            from kdsl.plot import Record
+
+            record = Record(watch)
+        refused: NoSolution | None = None
         try:
-            return prepared.solve(options_of(arguments), arguments.backend, watch, watch.step)
+            solution = prepared.solve(options_of(arguments), arguments.backend, record or watch, watch.step)
         except NoSolution as none:
-            found = none
-    return _without_solution(prepared, found, arguments, console)
+            refused = none
+    if refused is not None:
+        return _without_solution(prepared, refused, found, arguments, console)
+    return _show(solution, record, found, source, arguments, console)
 
 
-def _without_solution(prepared: Prepared, none: NoSolution, arguments: Namespace, console: Console) -> int:
+def _without_solution(
+    prepared: Prepared, none: NoSolution, found: tuple[Diagnostic, ...], arguments: Namespace, console: Console
+) -> int:
     """An infeasible or unbounded problem is a result, with its witness."""
     from kdsl.models.report import no_solution_entry
 
@@ -172,13 +186,22 @@ def _without_solution(prepared: Prepared, none: NoSolution, arguments: Namespace
     else:
         console.out(f"status  {none.status}\n")
     messages((*prepared.posed.bound.warnings, *none.diagnostics), console)
+    if arguments.report is not None:
+        from kdsl.report.account import account_of_none
+
+        _report(account_of_none(prepared.posed, none), found, arguments)
     return EXIT.get(none.status, OTHERWISE)
 
 
 def _show(
-    solution: Solution, found: tuple[Diagnostic, ...], source: Source, arguments: Namespace, console: Console
+    solution: Solution,
+    record: Record | None,
+    found: tuple[Diagnostic, ...],
+    source: Source,
+    arguments: Namespace,
+    console: Console,
 ) -> int:
-    """The report, and then the model file: a disk that is full does not lose the answer."""
+    """The answer, then the model file, then the page: a disk that is full does not lose the answer."""
     from kdsl.models.report import solution_entry, solution_text, warning_entry
     from kdsl.solving.bounds import bounds_text
 
@@ -198,7 +221,23 @@ def _show(
         messages(solution.warnings, console)
     if arguments.output is not None:
         solution.save(arguments.output)
+    if arguments.report is not None:
+        from dataclasses import replace
+
+        from kdsl.report.account import account_of
+
+        bounds = None if arguments.bounds is None else _bounds(solution, arguments)
+        _report(replace(account_of(solution), bounds=bounds, record=record), found, arguments)
     return EXIT.get(solution.status, OTHERWISE)
+
+
+def _report(account: Account, found: tuple[Diagnostic, ...], arguments: Namespace) -> None:
+    """Write the page, with the warnings of the checker before those of the data and the solver."""
+    from dataclasses import replace
+
+    from kdsl.report.writing import write_report
+
+    write_report(replace(account, warnings=(*found, *account.warnings)), arguments.report)
 
 
 def _bounds(solution: Solution, arguments: Namespace) -> tuple[Bound, ...]:

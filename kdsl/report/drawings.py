@@ -1,0 +1,163 @@
+"""The pictures of a report: those that fit the problem, each as SVG inside the page, or as PNG where that is large."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.plot import conjugates, convergence, level_sets, multipliers, regression, sheets, surfaces
+from kdsl.plot.fits import Fit, fit_of, slice_points
+from kdsl.report.parts import Html, code, paragraph, prose, safe, together
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from kdsl.report.account import Account
+
+SVG_BYTES = 1_500_000  # beyond this a picture is a PNG: a page must open quickly
+RESOLUTION = 200  # dots an inch of a PNG
+FEATURES = 200  # features among which the most telling are looked for
+FEW = 10  # values of a feature whose points would lie on one another
+ABSCISSAE = {"sign": "margin", "value": "residual", "novelty": "novelty"}
+QUIET = ("K661", "K662", "K663", "K664", "K665", "K666")  # a picture does not fit the problem
+
+
+class Picture(NamedTuple):
+    """`figure` draws it; `told` is the caption, which says in words what is to be seen."""
+
+    name: str
+    told: str
+    figure: Callable[[], Figure]
+
+
+def drawings(account: Account) -> Html:
+    """Every picture that fits, then those that could not be drawn with the reason."""
+    shown: list[str] = []
+    missing: list[tuple[str, Diagnostic]] = []
+    for picture in pictures_for(account):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box stands for it
+                image = inline(picture.figure(), f"{picture.name}-", picture.told)
+        except KdslError as error:
+            missing.append((picture.name, error.diagnostics[0]))
+            if error.diagnostics[0].code not in QUIET:
+                break
+            continue
+        caption = together(Html("<figcaption>"), picture.told, Html("</figcaption>"))
+        shown.append(together(Html(f'<figure id="picture-{picture.name}">'), image, caption, Html("</figure>")))
+    blocks: list[str] = [Html(f'<div class="pictures">{"".join(shown)}</div>')] if shown else []
+    for name, diagnostic in missing:
+        remedy = f" ({diagnostic.help})" if diagnostic.help else ""
+        blocks.append(paragraph("Not drawn, ", code(name), ": ", prose(diagnostic.message + remedy), "."))
+    return Html("\n".join(blocks))
+
+
+def pictures_for(account: Account) -> list[Picture]:
+    """The pictures that are about a problem like this one."""
+    found: list[Picture] = []
+    solved = account.solved
+    if solved is not None and solved.fitted.feature_maps and solved.fitted.model.predictions:
+        fit = fit_of(solved)
+        found += _surfaces(fit)
+        if fit.kind != "class":
+            told = f"Each example by its {ABSCISSAE[fit.kind]} and its multiplier. The band is what KKT allows."
+            found.append(Picture("margins", told, lambda: multipliers.margins(fit)))
+    if account.derivation.primal.losses:
+        told = "The loss of the objective, and its conjugate, on which the bounds of its multipliers are seen."
+        found.append(Picture("loss", told, lambda: conjugates.loss(account.derivation, account.parameters)))
+    record = account.record
+    if record is not None and len(record.moments) > 1:
+        told = "What the solver reported while it ran, and what was certified at the end."
+        found.append(Picture("gap", told, lambda: convergence.gap(record.moments)))
+    return found
+
+
+def _surfaces(fit: Fit) -> list[Picture]:
+    """The decision, the novelty or the curve, over the features along which it changes most."""
+    at = {formal: fit.names(formal)[0] for formal in fit.clause.formals[1:]}
+    if fit.fitted.feature_map.precomputed:
+        return []
+    if fit.kind == "value":
+        (feature,) = telling(fit, at, 1)
+        told = f"What is predicted over {feature}{_held(fit, 1)}, and the examples."
+        return [Picture("tube", told, lambda: regression.tube(fit, feature, at))]
+    if len(fit.features) < 2:
+        return []
+    first, second = telling(fit, at, 2)
+    over = f"over {first} and {second}{_held(fit, 2)}, and the examples."
+    if fit.kind == "novelty":
+        told = f"Level sets of the novelty {over} The line is where it is 0, what is shaded is normal."
+        return [Picture("novelty", told, lambda: level_sets.novelty(fit, (first, second), at))]
+    told = f"The decision {over} Support vectors are filled."
+    return [Picture("decision", told, lambda: surfaces.decision(fit, (first, second), at))]
+
+
+def _held(fit: Fit, shown: int) -> str:
+    left = len(fit.features) - shown
+    others = "the other feature at its median" if left == 1 else f"the other {left} features at their medians"
+    return f" ({others})" if left else ""
+
+
+def telling(fit: Fit, at: dict[str, str], wanted: int) -> tuple[str, ...]:
+    """The features along which the decision changes most between their outer deciles, the others at their medians.
+
+    They are in the order of the data. Features of few values are taken only where there are no others; among more
+    than `FEATURES` the first are.
+    """
+    names = fit.features
+    if len(names) <= wanted or len(names) > FEATURES:
+        return names[:wanted]
+    from dataclasses import replace
+
+    raw = fit.raw_points()
+    middle = np.median(raw, axis=0)
+    ends = []
+    for decile in (0.1, 0.9):
+        points = np.tile(middle, (len(names), 1))
+        np.fill_diagonal(points, np.quantile(raw, decile, axis=0))
+        ends.append(replace(fit, at=at).decision(slice_points(fit, tuple(range(len(names))), points)))
+    change = np.abs(ends[1] - ends[0]).reshape(len(names), -1).max(axis=1)
+    lively = np.array([len(np.unique(column)) > FEW for column in raw.T])
+    best = sorted(np.lexsort((-change, ~lively))[:wanted].tolist())
+    return tuple(names[k] for k in best)
+
+
+# ------------------------------------------------------------------- as HTML
+
+
+def inline(figure: Figure, prefix: str, told: str) -> Html:
+    """A figure as an element of the page, with its names made unique by the prefix."""
+    content = io.BytesIO()
+    with sheets.printed():
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    if len(content.getvalue()) <= SVG_BYTES:
+        return svg_element(content.getvalue().decode("utf-8"), prefix, told)
+    from base64 import b64encode
+
+    content = io.BytesIO()
+    with sheets.printed():
+        figure.savefig(content, format="png", dpi=RESOLUTION, metadata={"Software": None})
+    encoded = b64encode(content.getvalue()).decode("ascii")
+    return Html(f'<img src="data:image/png;base64,{encoded}" alt="{safe(told)}"/>')
+
+
+def svg_element(text: str, prefix: str, told: str) -> Html:
+    """The <svg> of a file, without what would leak into the page: prologue, metadata, style, and names nobody uses."""
+    body = text[text.index("<svg") :].rstrip()
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, count=1, flags=re.DOTALL)
+    body = re.sub(r"<style[^>]*>.*?</style>\s*", "", body, count=1, flags=re.DOTALL)
+    opening, _, rest = body.partition(">")
+    size = re.search(r'viewBox="[^"]*"', opening)
+    assert size is not None, "matplotlib gives every figure a view box"
+    used = {*re.findall(r'xlink:href="#([^"]*)"', rest), *re.findall(r"url\(#([^)]*)\)", rest)}
+    rest = re.sub(r' id="([^"]*)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", rest)
+    rest = rest.replace('xlink:href="#', f'href="#{prefix}').replace("url(#", f"url(#{prefix}")
+    style = "stroke-linejoin: round; stroke-linecap: butt"
+    return Html(f'<svg role="img" aria-label="{safe(told)}" {size.group()} style="{style}">{rest}')
