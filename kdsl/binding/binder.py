@@ -14,7 +14,7 @@ from kdsl.binding.clauses import clause_warnings
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, count, fault, join, nearest, warning
 from kdsl.binding.feature_checks import feature_warnings
-from kdsl.binding.frames import table_from_data
+from kdsl.binding.frames import is_frame, table_from_data
 from kdsl.binding.points import FeatureMap, Points, Scaling, check_finite, fit_scaling
 from kdsl.binding.precomputed import training_points
 from kdsl.binding.raw import Raw, cite_array, no_scaling, raw_values
@@ -113,7 +113,7 @@ def tables_from_data(model: Model, data: Any) -> dict[str, Any]:
     """The `data=` of the Python interface: a table, arrays by datum, or tables by index; or a mixture of these two."""
     if not isinstance(data, Mapping):
         return {"": data}
-    indices = set(index_sizes(model)) | {""}
+    indices = {*index_sizes(model), *index_sizes(model).values(), ""}
     names = {d.name.casefold() for d in model.data}
     alone = own_tables(model)
     files = {key for key, value in data.items() if key in alone and isinstance(value, (str, os.PathLike))}
@@ -121,11 +121,25 @@ def tables_from_data(model: Model, data: Any) -> dict[str, Any]:
         key: value for key, value in data.items() if key in files or (key in indices and key.casefold() not in names)
     }
     by_name = {key: value for key, value in data.items() if key not in by_index}
-    if not by_index:
+    by_size = frames_of_other_sets(model, by_name)
+    if not by_index and not by_size:
         return {"": data}
+    by_index |= by_size
+    by_name = {key: value for key, value in by_name.items() if not any(key in frames for frames in by_size.values())}
     if by_name and "" in by_index:
         raise fault("K523", "the data are given both as a table and as arrays", help="give one of the two")
     return {**by_index, "": by_name} if by_name else by_index
+
+
+def frames_of_other_sets(model: Model, data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Frames by datum that are no columns of the first table, by the size of the set that their rows run over."""
+    found: dict[str, dict[str, Any]] = {}
+    for datum in model.data:
+        if datum.kind == "input" and datum.sets and datum.sets[0].size != first_size(model):
+            value = data.get(datum.name)
+            if value is not None and is_frame(value):
+                found.setdefault(datum.sets[0].size, {})[datum.name] = value
+    return found
 
 
 def check_sizes(model: Model, sizes: Mapping[str, int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,8 +62,15 @@ def table_from_data(data: Mapping[str, Any], source: str = "the data") -> Table:
             parts.append(prefixed(table_from_frame(value, f"the frame `{key}`"), f"{key}."))
         else:
             arrays[key] = clean_array(value, f"the array `{key}`")
+    return side_by_side(parts, arrays, source)
+
+
+def side_by_side(parts: Sequence[Table], arrays: Mapping[str, Any], source: str = "the data") -> Table:
+    """One table with the columns of all, and with arrays."""
     if not parts:
         return Table(source, (), empty_values(0), arrays=arrays)
+    if len(parts) == 1:
+        return replace(parts[0], arrays=arrays)
     if len({part.rows for part in parts}) > 1:
         raise fault(
             "K522",

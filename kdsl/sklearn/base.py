@@ -14,6 +14,7 @@ from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.sklearn.attributes import expansion_of, intercepts_of, multipliers_of
 from kdsl.sklearn.errors import as_value_errors, warn_of_doubts
 from kdsl.sklearn.fitting import Examples, Part, Settings, Solved, solve_parts
+from kdsl.sklearn.further import with_names
 from kdsl.sklearn.machines import machines_of
 from kdsl.sklearn.parameters import SpecParameters
 from kdsl.sklearn.reading import Reading, is_pairwise, kernel_choices, model_of, reading_of
@@ -74,7 +75,8 @@ class KernelMachine(SpecParameters):
             raise ValueError(f"fewer than two examples have a weight above zero: {len(kept)} sample is left")
         names = getattr(self, "feature_names_in_", None)
         usable = usable_weights(reading, weights)
-        everything = Examples(reading, own_format(X), y, usable, dict(data or {}), names, pairwise)
+        further = with_names(reading.model, data or {}, None if pairwise else names)
+        everything = Examples(reading, own_format(X), y, usable, further, names, pairwise)
         return everything.take(kept), kept
 
     def _solve(self, reading: Reading, examples: Examples, parts: Sequence[Part], kept: Ints, X: Any) -> list[Solved]:

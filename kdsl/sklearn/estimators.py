@@ -66,7 +66,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, data: Mapping[str, Any] | None = None) -> Self:
         """Fit to features X (or kernel values, where the kernel is precomputed) and labels y.
 
-        data: arrays for the data that the spec declares beside its input, target and weights.
+        data: arrays for the data that the spec declares beside its input, target and weights; a frame for an input
+            keeps the names of its columns, an array of points has those of X.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C", ensure_min_samples=2)
         check_classification_targets(y)

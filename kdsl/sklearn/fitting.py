@@ -22,6 +22,7 @@ from kdsl.binding.sources import first_size
 from kdsl.binding.table import Array, Floats, Ints, Matrix, Table
 from kdsl.language.model import Model
 from kdsl.models.solution import Solution
+from kdsl.sklearn.further import joined
 from kdsl.sklearn.reading import Reading
 from kdsl.solving.api import Prepared, build_kernels, with_kernels
 from kdsl.solving.backends.interface import Options
@@ -33,7 +34,7 @@ class Examples(NamedTuple):
     """The training data of one estimator after scikit-learn's checks.
 
     X are features, or, `pairwise`, kernel values with all the points; further are data of the spec beside the
-    input, target and weight; names are the columns' where X came as a frame.
+    input, target and weight, tables where their columns have names; names are the columns' where X came as a frame.
     """
 
     reading: Reading
@@ -57,6 +58,9 @@ class Examples(NamedTuple):
     def _cut(self, name: str, value: Any, rows: Ints) -> Any:
         size = first_size(self.reading.model)
         datum = next((d for d in self.reading.model.data if d.name == name), None)
+        if isinstance(value, Table):
+            ours = datum is not None and datum.sets[:1] and datum.sets[0].size == size
+            return value.take(rows) if ours and value.rows == self.X.shape[0] else value
         array = sp.csr_array(value) if sp.issparse(value) else np.asarray(value)
         for axis, index_set in enumerate(() if datum is None else datum.sets):
             if index_set.size == size and array.shape[axis] == self.X.shape[0]:
@@ -163,8 +167,16 @@ class Task:
             arrays[reading.target] = part.target
         if own.weights is not None:
             arrays[reading.weight] = own.weights
-        if own.names is None or own.pairwise:
-            return {reading.input: own.X, **arrays}
-        columns = tuple(f"{reading.input}.{name}" for name in own.names)
-        cleaned = {name: clean_array(value, f"the array `{name}`") for name, value in arrays.items()}
-        return Table("the data", columns, own.X, order=columns, arrays=cleaned)
+        names = None if own.pairwise else own.names
+        if names is None:
+            arrays[reading.input] = own.X
+            if not any(isinstance(value, Table) for value in arrays.values()):
+                return arrays
+        cleaned = {
+            name: value if isinstance(value, Table) else clean_array(value, f"the array `{name}`")
+            for name, value in arrays.items()
+        }
+        if names is None:
+            return joined(self.model, [], cleaned)
+        columns = tuple(f"{reading.input}.{name}" for name in names)
+        return joined(self.model, [Table("the data", columns, own.X, order=columns)], cleaned)
