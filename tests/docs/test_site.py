@@ -39,7 +39,9 @@ def _leaves(entries: list[object]) -> list[str]:
     found: list[str] = []
     for entry in entries:
         if isinstance(entry, dict):
-            found += [page for below in entry.values() for page in _leaves([below] if isinstance(below, str) else below)]
+            found += [
+                page for below in entry.values() for page in _leaves([below] if isinstance(below, str) else below)
+            ]
         else:
             found.append(str(entry))
     return found
