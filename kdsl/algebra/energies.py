@@ -35,6 +35,7 @@ class Energies(NamedTuple):
     separable: constant, linear (in multipliers and their sizes) and diagonal quadratic terms.
     norm: the norm multiplier that was folded away, where the energies stand under a root or for a square.
     outer: the norm multiplier that is kept, over which a search runs.
+    conic: whether the quadratic part is no sum of energies; there are none then, and `separable` is 0.
     """
 
     dual: Dual
@@ -43,10 +44,18 @@ class Energies(NamedTuple):
     separable: Poly
     norm: FoldedNorm | None
     outer: str | None
+    conic: bool = False
+
+
+def conic_form(derivation: Derivation) -> Energies:
+    """The exact dual, of which only the bounds, the rows and the conjugates are read."""
+    return Energies(derivation.exact, Folding(derivation.exact), (), Poly(), None, None, True)
 
 
 def energies_of(derivation: Derivation) -> Energies | None:
-    """The dual as energies; None where its quadratic part is not a sum of them (then only CVXPY can take it)."""
+    """The dual as energies; None where its quadratic part is not a sum of them: a conic dual."""
+    if derivation.exact.cones:
+        return None
     merged = derivation.folding
     sized_rows = any(_has_size(row.body) for row in merged.dual.rows)
     folding = fold_norms(Folding(derivation.exact), derivation.primal.domains) if sized_rows else merged

@@ -23,6 +23,7 @@ from kdsl.solving.certificate import (
     relative_gap,
     residuals,
 )
+from kdsl.solving.conic_point import cone_excess, conic_value, vectors_in
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.normal_form import Floats
@@ -52,6 +53,8 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
     """The best primal point for the Hilbert part of theta, the nearest feasible dual point, and their gap."""
     derivation, energies = posed.derivation, posed.energies
     lowered = lower(energies, posed.values, posed.spaces, outer, posed.saturated)
+    if energies.conic:
+        return _certify_conic(posed, lowered, theta)
     theta, row_residual = feasible_point(lowered.problem, theta)
     products = Products.at(lowered.problem, theta)
     pairs = energies.folding.pairs == derivation.folding.pairs
@@ -60,29 +63,55 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
     known = ((energies.outer, outer), (_label(energies), norm))
     norms = {label: value for label, value in known if label is not None and value is not None}
     multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, norms)
-    primal = _primal_point(posed, lowered, products, norm)
+    primal = _primal_point(posed, hilbert_unknowns(derivation, lowered, products, posed.spaces, norm, posed.values))
     if norm is not None and norm < _DOUBTFUL:  # a direction that may be nothing but rounding: w = 0 may be better
-        without = _primal_point(posed, lowered, products, 0.0)
-        primal = min(primal, without, key=lambda candidate: candidate.value)
-    unknowns, values, problem, scalars, value = primal
+        nothing = {name: unknown.scaled(0.0) for name, unknown in primal.unknowns.items()}
+        primal = min(primal, _primal_point(posed, nothing), key=lambda candidate: candidate.value)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
     entropies = energies.dual.entropies
     if entropies:
         dual += entropy_value(energies.dual, multipliers, posed.values)
-    arrays = {**values.arrays, **{name: family.read(scalars.z) for name, family in problem.families.items()}}
-    found = residuals(derivation, replace(values, arrays=arrays, multipliers=multipliers))
+    steepest = None if lowered.squared or entropies else kkt_gap(lowered.problem, theta, products)
+    certificate = _certificate(derivation, primal, dual, multipliers, steepest, row_residual)
+    return Point(lowered, theta, multipliers, primal.unknowns, primal.problem, primal.scalars, certificate, outer)
+
+
+def _certify_conic(posed: Posed, lowered: Lowered, theta: Floats) -> Point:
+    """The same for a point that brings its vectors along."""
+    derivation, size = posed.derivation, lowered.problem.size
+    given, row_residual = feasible_point(lowered.problem, theta[:size])
+    multipliers = exact_multipliers(derivation, lowered, given, posed.values, False, {})
+    primal = _primal_point(posed, vectors_in(posed, lowered, theta))
+    dual = conic_value(posed, lowered, given, multipliers)
+    residual = max(row_residual, cone_excess(posed, multipliers))
+    certificate = _certificate(derivation, primal, dual, multipliers, None, residual)
+    point = np.concatenate([given, theta[size:]])
+    return Point(lowered, point, multipliers, primal.unknowns, primal.problem, primal.scalars, certificate, None)
+
+
+def _certificate(
+    derivation: Derivation,
+    primal: _Primal,
+    dual: float,
+    multipliers: Mapping[str, Array],
+    steepest: float | None,
+    dual_residual: float,
+) -> Certificate:
+    """What a primal and a dual point prove together."""
+    scalars = {name: family.read(primal.scalars.z) for name, family in primal.problem.families.items()}
+    values = replace(primal.values, arrays={**primal.values.arrays, **scalars}, multipliers=multipliers)
+    found = residuals(derivation, values)
     sense = derivation.primal.sense
-    certificate = Certificate(
-        sense * value,
+    return Certificate(
+        sense * primal.value,
         sense * dual,
-        abs(value - dual),
-        relative_gap(value, dual),
-        None if lowered.squared or entropies else kkt_gap(lowered.problem, theta, products),
+        abs(primal.value - dual),
+        relative_gap(primal.value, dual),
+        steepest,
         found,
         _feasibility(derivation, found),
-        row_residual,
+        dual_residual,
     )
-    return Point(lowered, theta, multipliers, unknowns, problem, scalars, certificate, outer)
 
 
 def _folded_multiplier(posed: Posed, lowest: float) -> float | None:
@@ -107,8 +136,7 @@ class _Primal(NamedTuple):
     value: float
 
 
-def _primal_point(posed: Posed, lowered: Lowered, products: Products, norm: float | None) -> _Primal:
-    unknowns = hilbert_unknowns(posed.derivation, lowered, products, posed.spaces, norm, posed.values)
+def _primal_point(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> _Primal:
     unknowns = _inside_balls(posed, unknowns)
     values = with_unknowns(posed.values, unknowns, posed.spaces)
     problem = scalar_problem(posed.derivation, values)
@@ -126,21 +154,20 @@ def _inside_balls(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> dict[
     result = dict(unknowns)
     for condition in posed.derivation.primal.conditions:
         if condition.kind == "ball":
-            name = next(name for role, name in condition.body.symbols() if role == "vector")
-            values = with_unknowns(posed.values, result, posed.spaces)
-            factor = _shrinking(condition, values, result[name])
+            names = {name for role, name in condition.body.symbols() if role == "vector"}
+            factor = _shrinking(condition, with_unknowns(posed.values, result, posed.spaces))
             if factor < 1.0:
-                result[name] = result[name].scaled(factor)
+                result.update({name: result[name].scaled(factor) for name in names})
     return result
 
 
-def _shrinking(condition: Condition, values: Values, unknown: HilbertUnknown) -> float:
-    """The factor t <= 1 with a t^2 |w|^2 - c <= 0 where the condition reads a |w|^2 - c <= 0."""
-    body = float(evaluate(condition.body, values))
-    constant = float(evaluate(condition.body, _without_norm(values)))
-    if body <= 0:
-        return 1.0
-    return float(np.sqrt(max(-constant, 0.0) / (body - constant)))
+def _shrinking(condition: Condition, values: Values) -> float:
+    """The factor t <= 1 with a t^2 |w|^2 - c <= 0 for all members where the condition reads a |w|^2 - c <= 0."""
+    lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
+    body = evaluate(condition.body, values, lengths)
+    room = np.maximum(-evaluate(condition.body, _without_norm(values), lengths), 0.0)
+    outside = body > 0
+    return float(np.min(np.sqrt(room[outside] / (body + room)[outside]), initial=1.0))
 
 
 def _without_norm(values: Values) -> Values:

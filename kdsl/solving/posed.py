@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.energies import Energies, energies_of
+from kdsl.algebra.energies import Energies, conic_form, energies_of
 from kdsl.algebra.numeric import Values, evaluate
 from kdsl.binding.bound import Bound
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
-from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.infeasibility import row_conflict
 from kdsl.solving.lowering import lower
 from kdsl.solving.spaces import Space, audited, build_spaces, problem_values
@@ -47,19 +46,7 @@ def pose(
     seed: int = 0,
 ) -> Posed:
     """What can be prepared before any choice of a solver; `policy` is for Gram matrices that are indefinite."""
-    energies = energies_of(derivation)
-    if energies is None or energies.dual.cones:
-        raise KdslError(
-            [
-                Diagnostic(
-                    "K614",
-                    "this dual is not a quadratic program in its multipliers",
-                    why="unsquared norms, several bounds on norms and curvatures that are multipliers themselves are "
-                    "not solved yet",
-                    help="`kdsl derive --verify` still derives and checks it",
-                )
-            ]
-        )
+    energies = energies_of(derivation) or conic_form(derivation)
     spaces = build_spaces(derivation, bound, kernels, memory)
     values = problem_values(bound, parameters, spaces)
     posed = Posed(derivation, bound, parameters, kernels, spaces, values, energies)

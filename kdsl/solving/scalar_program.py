@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +30,27 @@ def least_scalars_conic(problem: ScalarProblem) -> Floats:
     """A minimiser z where logistic or multinomial losses stand beside slacks and conditions."""
     import cvxpy as cp
 
-    explicit = _quadratic_program(problem)
+    x, cost, constraints = conic_cost(problem)
+    body, equal = problem.matrix @ x[: problem.size] + problem.offset, problem.equality
+    constraints += [body[np.flatnonzero(equal)] == 0, body[np.flatnonzero(~equal)] <= 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how exact it is, the certificate says
+        cp.Problem(cp.Minimize(cost), constraints).solve(
+            solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
+        )
+    return np.zeros(problem.size) if x.value is None else np.asarray(x.value[: problem.size], dtype=np.float64)
+
+
+def conic_cost(problem: ScalarProblem) -> tuple[Any, Any, list[Any]]:
+    """(x, whose first members are z, the objective of a scalar problem in it, what holds the others) for CVXPY."""
+    import cvxpy as cp
+
+    rows = replace(problem, matrix=problem.matrix[:0], offset=problem.offset[:0], equality=problem.equality[:0])
+    explicit = _quadratic_program(rows)
     x = cp.Variable(len(explicit.q))
-    cost = explicit.q @ x + 0.5 * cp.quad_form(x, cp.psd_wrap(explicit.P))
+    cost = explicit.q @ x + problem.constant
+    if explicit.P.nnz:
+        cost += 0.5 * cp.quad_form(x, cp.psd_wrap(explicit.P))
     for loss in problem.smooth:
         scores = cp.reshape(x[loss.columns.reshape(-1)], loss.columns.shape, order="C")
         if loss.target is None:
@@ -39,17 +59,8 @@ def least_scalars_conic(problem: ScalarProblem) -> Floats:
             chosen = x[loss.columns[np.arange(len(loss.target)), loss.target]]
             cost += loss.weight @ (cp.log_sum_exp(scores, axis=1) - chosen)
     low, high = np.isfinite(explicit.lower), np.isfinite(explicit.upper)
-    below, above = np.isfinite(explicit.l), np.isfinite(explicit.u)
-    constraints = [
-        x[low] >= explicit.lower[low],
-        x[high] <= explicit.upper[high],
-        explicit.A[np.flatnonzero(below)] @ x >= explicit.l[below],
-        explicit.A[np.flatnonzero(above)] @ x <= explicit.u[above],
-    ]
-    cp.Problem(cp.Minimize(cost), constraints).solve(
-        solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
-    )
-    return np.zeros(problem.size) if x.value is None else np.asarray(x.value[: problem.size], dtype=np.float64)
+    ties = explicit.A @ x == explicit.l
+    return x, cost, [x[low] >= explicit.lower[low], x[high] <= explicit.upper[high], ties]
 
 
 def _linear_program(problem: ScalarProblem) -> Floats | None:

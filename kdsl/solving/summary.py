@@ -17,7 +17,8 @@ _LISTED = 12  # members of a family of scalars that are shown one by one
 
 def support_of(point: Point) -> Support:
     """How many multipliers carry something, and how many of these sit at a bound."""
-    h, theta = point.lowered.problem.separable, point.theta
+    h = point.lowered.problem.separable
+    theta = point.theta[: h.size]
     size = max(1.0, float(np.abs(theta).max(initial=0.0)))
     active = np.abs(theta) > 1e-9 * size
     at_bound = active & (_near(theta, h.lower, size) | _near(theta, h.upper, size))

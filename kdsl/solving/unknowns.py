@@ -100,7 +100,7 @@ def as_declared(unknown: Unknown, value: Array, vectors: Mapping[str, HilbertUnk
 
 
 def with_unknowns(values: Values, unknowns: Mapping[str, HilbertUnknown], spaces: Mapping[str, Space]) -> Values:
-    """Values that know the inner products with Hilbert unknowns too."""
+    """Values that know the inner products with Hilbert unknowns too, and under their names their norms."""
 
     def table(first: Vec, second: Vec) -> Array:
         if first.feature and second.feature:
@@ -116,7 +116,8 @@ def with_unknowns(values: Values, unknowns: Mapping[str, HilbertUnknown], spaces
     def diagonal(vec: Vec) -> Array:
         return values.diagonal(vec) if vec.feature else unknowns[vec.name].squared_norms()
 
-    return replace(values, gram=table, diagonal=diagonal)
+    lengths = {name: np.sqrt(unknown.squared_norms()) for name, unknown in unknowns.items()}
+    return replace(values, arrays={**values.arrays, **lengths}, gram=table, diagonal=diagonal)
 
 
 def exact_multipliers(

@@ -31,7 +31,7 @@ subject to
 predict value(t) = <w, phi(t)>
 """
 LINEAR = {"k": "linear"}
-SOURCES = ("posed.py", "scalars.py", "entropy_route.py", "explain.py", "solve.py")
+SOURCES = ("conic_primal.py", "conic_route.py", "explain.py", "solve.py")
 
 
 def refused(*arguments: Any, **options: Any) -> NoSolution:
@@ -239,8 +239,8 @@ def test_reduced_hulls_that_meet(name: str, parameters: dict[str, float]) -> Non
 # ------------------------------------------------------------ what is refused
 
 
-def test_duals_that_are_no_quadratic_programs() -> None:
-    model = read_model(Path(__file__).parents[1] / "algebra" / "models" / "two_cones.kspec")
+def test_hilbert_variables_that_multiply_each_other() -> None:
+    model = read_model(Path(__file__).parent / "models" / "product_of_vectors.kspec")
     with pytest.raises(KdslError) as caught:
         solve(model, {"x": LINE, "y": np.array([1.0, 1.0, -1.0, -1.0])})
     compare("K614", caught.value.diagnostics)

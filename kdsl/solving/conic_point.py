@@ -1,0 +1,98 @@
+"""The point of a conic problem: its multipliers and the coefficients of its vectors in one list, and their worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kdsl.algebra.entropies import entropy_value
+from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.poly import Monomial
+from kdsl.algebra.primal import Condition
+from kdsl.algebra.terms import Inner, Sym
+from kdsl.solving.certificate import Products, normal_form_value
+from kdsl.solving.lowering import Lowered
+from kdsl.solving.normal_form import Floats
+from kdsl.solving.posed import Posed
+from kdsl.solving.unknowns import HilbertUnknown
+
+_FLOOR = (
+    1e-8  # of the multiplier of a norm: where it is not active, it costs that at most; below it rounding costs more
+)
+
+
+def joined(posed: Posed, lowered: Lowered, multipliers: Mapping[str, Array], vectors: Mapping[str, Floats]) -> Floats:
+    """Multipliers in the order of the normal form, then the coefficients of every Hilbert unknown if it is conic."""
+    known = dict(multipliers)
+    for pair in posed.energies.folding.pairs:
+        known[pair.label] = known[pair.plus] - known[pair.minus]
+    for condition in posed.derivation.primal.conditions:
+        if _bounds_a_norm(condition):
+            known[condition.label] = np.maximum(known[condition.label], _FLOOR)
+    theta = np.zeros(lowered.problem.size)
+    for label, family in lowered.families.items():
+        inside = family.positions >= 0
+        theta[family.positions[inside]] = known[label][inside]
+    if not posed.energies.conic:
+        return theta
+    return np.concatenate([theta, *(vectors[name].reshape(-1) for name, _, _ in _layout(posed))])
+
+
+def vectors_in(posed: Posed, lowered: Lowered, theta: Floats) -> dict[str, HilbertUnknown]:
+    """The Hilbert unknowns of a list that `joined` made."""
+    result, start = {}, lowered.problem.size
+    for name, shape, space in _layout(posed):
+        size = posed.spaces[space].size
+        stop = start + int(np.prod(shape, dtype=int)) * size
+        coefficients = theta[start:stop].reshape(-1, size)
+        images = np.stack([posed.spaces[space].oracle.matvec(row) for row in coefficients])
+        result[name] = HilbertUnknown(name, space, shape, coefficients, images)
+        start = stop
+    return result
+
+
+def conic_value(posed: Posed, lowered: Lowered, theta: Floats, multipliers: Mapping[str, Array]) -> float:
+    """The exact dual's objective: a lower bound of the primal where the point is feasible."""
+    exact = posed.energies.dual
+    kinks = normal_form_value(lowered.problem, theta, Products((), ()))
+    return (
+        float(evaluate(exact.objective, _at(posed, multipliers)))
+        - kinks
+        + entropy_value(exact, multipliers, posed.values)
+    )
+
+
+def cone_excess(posed: Posed, multipliers: Mapping[str, Array]) -> float:
+    """How far the worst cone is from holding, as a share of its radius where that is above 1."""
+    at, worst = _at(posed, multipliers), 0.0
+    for cone in posed.energies.dual.cones:
+        lengths = {name: at.size(z) for name, z in zip(cone.indices, cone.sets, strict=True)}
+        norm = np.sqrt(np.maximum(evaluate(cone.body, at, lengths), 0.0))
+        radius = evaluate(cone.radius, at, lengths)
+        worst = max(worst, float(np.max((norm - radius) / np.maximum(1.0, radius), initial=0.0)))
+    return worst
+
+
+def _at(posed: Posed, multipliers: Mapping[str, Array]) -> Values:
+    return posed.values.with_multipliers(multipliers).with_definitions(posed.energies.dual.definitions)
+
+
+def _bounds_a_norm(condition: Condition) -> bool:
+    """Whether it bounds squared norms, and not distances to points."""
+    products = [factor for factor in condition.body.factors() if isinstance(factor, Inner)]
+    return bool(products) and not any(p.left.feature or p.right.feature for p in products)
+
+
+def _is_fraction(monomial: Monomial) -> bool:
+    """Whether it is part of an energy over a curvature that is a multiplier."""
+    return any(power < 0 and isinstance(f, Sym) and f.role == "mult" for f, power in monomial.factors)
+
+
+def _layout(posed: Posed) -> list[tuple[str, tuple[int, ...], str]]:
+    """(name, shape, space) of every Hilbert unknown."""
+    return [
+        (unknown.name, tuple(posed.values.size(z) for z in unknown.sets), unknown.space)
+        for unknown in posed.derivation.primal.unknowns
+        if unknown.space is not None and unknown.space in posed.spaces
+    ]

@@ -1,0 +1,46 @@
+"""Problems that are no quadratic programs (entropies, unsquared norms, several norm bounds), solved whole by CVXPY."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.backends.interface import Options
+from kdsl.solving.conic_point import joined
+from kdsl.solving.conic_primal import solve_conic_primal
+from kdsl.solving.lowering import Lowered
+from kdsl.solving.posed import Posed
+from kdsl.solving.raw_solution import RawSolution
+
+LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not formed
+
+
+def reason(posed: Posed) -> str:
+    """Why a problem goes this way, in a sentence."""
+    what = "an entropy in the dual" if posed.energies.dual.entropies else "norms that no single multiplier squares"
+    return f"{what}: a conic program, solved by Clarabel through CVXPY"
+
+
+def solve_conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
+    """The optimum of the primal as a conic program, with the multipliers of its conditions as the dual point."""
+    size = max((space.size for space in posed.spaces.values()), default=0)
+    if size > LARGEST:
+        raise KdslError(
+            [
+                Diagnostic(
+                    "K616",
+                    f"a conic program on {size:,} points",
+                    why=f"it goes to a conic solver on a dense matrix, up to {LARGEST:,} points",
+                    help="use fewer examples, squared norms, and piecewise quadratic losses such as squared_hinge",
+                )
+            ]
+        )
+    began = time.perf_counter()
+    answer = solve_conic_primal(posed, min(1e-9, options.tol * 1e-2), options.time_limit)
+    seconds = time.perf_counter() - began
+    if not answer.multipliers:
+        return RawSolution(np.zeros(lowered.problem.size), 0, "solver_error", answer.status, seconds)
+    theta = joined(posed, lowered, answer.multipliers, answer.vectors)
+    return RawSolution(theta, answer.iterations, "solved", answer.status, seconds)
