@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kdsl.algebra.numeric import evaluate
@@ -16,7 +16,7 @@ from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
-from kdsl.solving.entropy_route import REASON, solve_entropy
+from kdsl.solving.conic_route import reason, solve_conic
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
 from kdsl.solving.infeasibility import RAY_SHARES, energy_scale, measure_ray, recession_problem, row_conflict
@@ -58,9 +58,9 @@ def solve_posed(
         conflict = row_conflict(lowered.problem)
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
-        if posed.energies.dual.entropies:
-            chosen = Route(find_backend("cvxpy"), REASON)
-            raw = solve_entropy(posed, lowered, options)
+        if posed.energies.dual.entropies or posed.energies.conic:
+            chosen = Route(find_backend("cvxpy"), reason(posed))
+            raw = solve_conic(posed, lowered, options)
             point = certify(posed, raw.theta)
         else:
             _look_for_a_ray(posed, lowered, options)
@@ -157,6 +157,23 @@ def _by_others(
 
 
 # ---------------------------------------------------------------- the solution
+
+
+def given_solution(posed: Posed, theta: Floats, wanted: Sequence[Options], giver: str, reason: str) -> Solution:
+    """A dual point that another program found, certified as it is; `giver` stands where a backend would.
+
+    Of the tolerances that are wanted the first counts that the certificate proves.
+    """
+    began = time.perf_counter()
+    point = certify(posed, theta)
+    proven = (o for o in wanted if point.certificate.status(o.tol, o.kkt_tol) == "optimal")
+    options = next(proven, wanted[0])
+    raw = RawSolution(theta, 0, "solved", f"certified as {giver} left it", 0.0)
+    taken = time.perf_counter() - began
+    seconds = {"lower": 0.0, "solve": 0.0, "certify": taken, "total": taken}
+    solution = _solution(posed, point, raw, route(facts_of(point.lowered.problem)), options, seconds)
+    asked = {"tol": options.tol, "kkt_tol": options.kkt_tol}
+    return replace(solution, backend=giver, reason=reason, asked=asked)
 
 
 def _solution(
