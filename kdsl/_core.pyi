@@ -35,6 +35,35 @@ class KernelHessian:
 class RowsHessian:
     def __init__(self, size: int, rows: Callable[[Longs], Floats]) -> None: ...
 
+class RowPass:
+    def __init__(self, points: Floats, coefficient: Floats | None, row: Floats | None, threads: int) -> None: ...
+    def up(self, v: Floats) -> Floats: ...
+    def squares(self) -> Floats: ...
+    def down(self, x: Floats) -> Floats: ...
+    def weigh(self, weight: Floats) -> Floats: ...
+    def decide(
+        self,
+        offsets: Longs,
+        left: Floats,
+        right: Floats,
+        curvature: Floats,
+        slope: Floats,
+        value: Floats,
+        v: Floats,
+        scale: Floats,
+    ) -> dict[str, Any]: ...
+    def measure(
+        self,
+        offsets: Longs,
+        left: Floats,
+        right: Floats,
+        curvature: Floats,
+        slope: Floats,
+        value: Floats,
+        v: Floats,
+        t: Floats,
+    ) -> dict[str, Any]: ...
+
 def solve(
     offsets: Longs,
     left: Floats,

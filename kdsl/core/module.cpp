@@ -5,11 +5,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "linear_pass.hpp"
 #include "native_hessian.hpp"
 #include "python_hessian.hpp"
 #include "solver.hpp"
@@ -235,6 +237,112 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
     return array_of(out);
 }
 
+// The rows of linear_pass.hpp in arrays of Python, which are kept alive.
+struct RowPass {
+    Table points;
+    std::optional<Doubles> coefficient;
+    std::optional<Table> row;
+    LinearPass pass;
+
+    RowPass(const Table& points, const std::optional<Doubles>& coefficient, const std::optional<Table>& row, int threads)
+        : points(points), coefficient(coefficient), row(row), pass(source(), threads) {}
+
+    LinearSource source() const {
+        const std::size_t n = points.shape(0);
+        if ((coefficient && coefficient->size() != n) || (row && row->shape(0) != n))
+            throw std::invalid_argument("the parts of the rows differ in length");
+        LinearSource s;
+        s.count = std::int64_t(n);
+        s.features = std::int64_t(points.shape(1));
+        s.points = points.data();
+        if (coefficient) s.coefficient = coefficient->data();
+        if (row) {
+            s.rows = std::int64_t(row->shape(1));
+            s.row = row->data();
+        }
+        return s;
+    }
+    void expect(const Doubles& a, bool column) const {
+        const LinearSource& s = pass.source();
+        if (std::int64_t(a.size()) != (column ? s.columns() : s.count))
+            throw std::invalid_argument("a vector does not fit the rows");
+    }
+    SeparableView view(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
+                       const Doubles& slope, const Doubles& value) const {
+        const std::size_t pieces = left.size();
+        if (std::int64_t(offsets.size()) != pass.source().count + 1 || offsets.data()[0] != 0 ||
+            offsets.data()[offsets.size() - 1] != std::int64_t(pieces) || right.size() != pieces ||
+            curvature.size() != pieces || slope.size() != pieces || value.size() != pieces ||
+            !std::is_sorted(offsets.data(), offsets.data() + offsets.size(), std::less_equal<>()))
+            throw std::invalid_argument("the arrays of the pieces do not fit together");
+        return {offsets.data(), left.data(), right.data(), curvature.data(), slope.data(), value.data()};
+    }
+    nb::object up(const Doubles& v) {
+        expect(v, true);
+        return released([&] { return pass.up(v.data()); });
+    }
+    nb::object squares() {
+        return released([&] { return pass.squares(); });
+    }
+    nb::object down(const Doubles& x) {
+        expect(x, false);
+        return released([&] { return pass.down(x.data()); });
+    }
+    nb::object weigh(const Doubles& weight) {
+        expect(weight, false);
+        return released([&] { return pass.weigh(weight.data()); });
+    }
+    nb::dict decide(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
+                    const Doubles& slope, const Doubles& value, const Doubles& v, const Doubles& scale) {
+        expect(v, true);
+        expect(scale, true);
+        const SeparableView h = view(offsets, left, right, curvature, slope, value);
+        PassDecision found;
+        {
+            const nb::gil_scoped_release no_lock;
+            found = pass.decide(h, v.data(), scale.data());
+        }
+        nb::dict out;
+        out["t"] = array_of(found.t);
+        out["undecided"] = nb::cast(nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>>(
+                                        found.undecided.data(), {found.undecided.size()}, nb::handle()),
+                                    nb::rv_policy::copy);
+        out["image"] = array_of(found.image);
+        out["curved"] = array_of(found.curved);
+        out["cost"] = found.cost;
+        return out;
+    }
+    nb::dict measure(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
+                     const Doubles& slope, const Doubles& value, const Doubles& v, const Doubles& t) {
+        expect(v, true);
+        expect(t, false);
+        const SeparableView h = view(offsets, left, right, curvature, slope, value);
+        PassMeasure found;
+        {
+            const nb::gil_scoped_release no_lock;
+            found = pass.measure(h, v.data(), t.data());
+        }
+        nb::dict out;
+        out["t"] = array_of(found.t);
+        out["image"] = array_of(found.image);
+        out["gap"] = found.gap;
+        out["cost"] = found.cost;
+        out["outside"] = found.outside;
+        return out;
+    }
+
+private:
+    template <class Pass>
+    nb::object released(const Pass& pass) {
+        std::vector<double> out;
+        {
+            const nb::gil_scoped_release no_lock;
+            out = pass();
+        }
+        return array_of(out);
+    }
+};
+
 }  // namespace
 
 }  // namespace kdsl
@@ -256,6 +364,17 @@ NB_MODULE(_core, module) {
              "coefficient"_a.noconvert());
     nb::class_<PythonHessian>(module, "RowsHessian", "Q from a function that returns whole rows.")
         .def(nb::init<std::int64_t, nb::callable>(), "size"_a, "rows"_a);
+    nb::class_<RowPass>(module, "RowPass", "Passes over the rows [coefficient_k x_k, row_k], read where they lie.")
+        .def(nb::init<const Table&, const std::optional<Doubles>&, const std::optional<Table>&, int>(),
+             "points"_a.noconvert(), "coefficient"_a.noconvert().none(), "row"_a.noconvert().none(), "threads"_a)
+        .def("up", &RowPass::up, "v"_a, "B v")
+        .def("squares", &RowPass::squares, "The squared lengths of the rows.")
+        .def("down", &RowPass::down, "x"_a, "B'x")
+        .def("weigh", &RowPass::weigh, "weight"_a, "B' diag(weight) B, flat")
+        .def("decide", &RowPass::decide, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a, "v"_a,
+             "scale"_a, "What is certain while no price moves by more than the length of its row in a metric.")
+        .def("measure", &RowPass::measure, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
+             "v"_a, "t"_a, "The duality gap of t and v, coordinate by coordinate; NaN in t is filled in.");
     module.def("solve", &solve_python, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
                "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "hessians"_a,
                "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "strategy"_a, "working_set"_a,

@@ -11,7 +11,7 @@ from kdsl.language.suggestions import nearest
 from kdsl.solving.backends.interface import Backend
 
 GROUP = "kdsl.backends"
-SHIPPED = ("direct", "cg", "coordinate", "own", "osqp_backend", "qpsolvers_backends", "cvxpy_backend")
+SHIPPED = ("direct", "cg", "coordinate", "lowrank", "own", "osqp_backend", "qpsolvers_backends", "cvxpy_backend")
 
 
 def shipped() -> tuple[Backend, ...]:
