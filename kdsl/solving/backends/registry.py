@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.suggestions import nearest
+from kdsl.solving.backends.guarded import guarded
 from kdsl.solving.backends.interface import Backend
 
 GROUP = "kdsl.backends"
@@ -41,7 +42,7 @@ def backends() -> tuple[tuple[Backend, ...], tuple[Diagnostic, ...]]:
                 warnings.append(_broken(entry, f"the name `{backend.name}` is taken"))
             else:
                 names.add(backend.name)
-                found.append(backend)
+                found.append(guarded(backend))
     return tuple(found), tuple(warnings)
 
 
