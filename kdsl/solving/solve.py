@@ -32,6 +32,8 @@ from kdsl.solving.unknowns import with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
 _FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
+_LOOSE = "the bound on the norm is not tight"
+_UNPROVEN = "a stationary point; no gap can be closed under an indefinite Gram matrix"
 _LOOSE_NORM = "K623"
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
 _LOOSE = 1e-3  # of the bound on a norm, left unused where it is called loose
@@ -180,15 +182,16 @@ def _solution(
     posed: Posed, point: Point, raw: RawSolution, chosen: Route, options: Options, seconds: Mapping[str, float]
 ) -> Solution:
     proven = point.certificate.status(options.tol, options.kkt_tol)
-    status = proven or _LIMITS.get(raw.status, "solver_error")
+    status, message = proven or _LIMITS.get(raw.status, "solver_error"), raw.message
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"
     repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}
     if any(not _is_known_convex(r) for r in repairs.values()):
         status = _stationary(status, point.certificate, options)
+        message = _UNPROVEN if status == "optimal_inaccurate" else message
     notes = _notes(posed, point)
     if status == "optimal" and any(note.code == _LOOSE_NORM for note in notes):
-        status = "optimal_inaccurate"  # of the relaxed problem: the norm that was asked for is not reached
+        status, message = "optimal_inaccurate", _LOOSE  # of the relaxed problem: the norm asked for is not reached
     families = point.scalar_problem.families
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}
     intervals = {}
@@ -197,7 +200,7 @@ def _solution(
         intervals[name] = point.scalars.interval
     return Solution(
         status,
-        raw.message,
+        message,
         chosen.backend.name,
         chosen.reason,
         point.certificate,
