@@ -32,7 +32,7 @@ from kdsl.solving.unknowns import with_unknowns
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
 _FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
-_LOOSE = "the bound on the norm is not tight"
+_NOT_TIGHT = "the bound on the norm is not tight"
 _UNPROVEN = "a stationary point; no gap can be closed under an indefinite Gram matrix"
 _LOOSE_NORM = "K623"
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
@@ -191,7 +191,7 @@ def _solution(
         message = _UNPROVEN if status == "optimal_inaccurate" else message
     notes = _notes(posed, point)
     if status == "optimal" and any(note.code == _LOOSE_NORM for note in notes):
-        status, message = "optimal_inaccurate", _LOOSE  # of the relaxed problem: the norm asked for is not reached
+        status, message = "optimal_inaccurate", _NOT_TIGHT  # of the relaxed problem: the norm asked for is not reached
     families = point.scalar_problem.families
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}
     intervals = {}
