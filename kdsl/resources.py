@@ -1,4 +1,4 @@
-"""Finds what kdsl ships beside its code: specs and the pages of `kdsl explain`, installed or in a checkout."""
+"""Finds what kdsl ships beside its code: specs, templates, examples and the pages of `kdsl explain`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,29 @@ def spec_names() -> tuple[str, ...]:
 def spec_path(name: str) -> str | None:
     """The file of the shipped spec `name`, or None where there is none of that name."""
     return os.path.join(specs_directory(), name + SPEC_SUFFIX) if name in spec_names() else None
+
+
+def templates_directory() -> str:
+    """The folder of the specs that `kdsl init` starts from."""
+    return _folder("templates", os.path.join(_CHECKOUT, "templates"))
+
+
+def template_names() -> tuple[str, ...]:
+    """The names of the templates, sorted."""
+    return _stems(templates_directory(), SPEC_SUFFIX)
+
+
+def template(name: str) -> str:
+    """The text of a template."""
+    with open(os.path.join(templates_directory(), name + SPEC_SUFFIX), encoding="utf-8") as file:
+        return file.read()
+
+
+def example_path(name: str) -> str:
+    """The file of the shipped data `name`, as short as can be said from here."""
+    path = os.path.join(_folder("examples", os.path.join(_CHECKOUT, "examples")), name)
+    nearer = os.path.join("examples", name)
+    return nearer if os.path.isfile(nearer) else path
 
 
 def explained_codes() -> tuple[str, ...]:

@@ -17,6 +17,7 @@ OK, MODEL, USAGE, LIMIT, ENVIRONMENT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 # Each verb is a module under kdsl.cli.verbs with `configure(parser)` and `run(arguments, console) -> exit code`,
 # imported when it is called; a hyphen of the verb is an underscore there.
 VERBS = {
+    "init": "start a spec of your own from a template",
     "check": "report every mistake in a spec",
     "fmt": "lay a spec out in the standard way",
     "compile": "print a spec as one stage of the compiler sees it",
@@ -25,6 +26,7 @@ VERBS = {
     "predict": "predict new points with a saved model",
     "verify": "compute a saved model again from the data, and compare",
     "show": "show what a saved model holds",
+    "report": "write a saved model and its data to one HTML page",
     "plot": "draw a solved problem, or a loss, for paper",
     "libsvm": "train or predict as LIBSVM does, with a certificate",
     "export-libsvm": "write a saved model as a model file of LIBSVM",
@@ -36,13 +38,19 @@ VERBS = {
 }
 
 WELCOME = """\
-kdsl derives the dual of a kernel machine from its primal problem, written as the textbook prints it, and solves it.
+kdsl takes the primal problem of a kernel machine as the textbook prints it, derives the dual, and solves it with a
+certificate. Three commands to try:
 
-  kdsl specs                                          the models that come with it
-  kdsl derive svm_1norm                               the Lagrangian, dual and KKT conditions of one of them
-  kdsl solve svm_1norm --data train.csv --target y    its solution on your data, with a certificate
-  kdsl check my.kspec                                 what is wrong with a spec of your own, and how to mend it
-  kdsl --help                                         every verb
+  kdsl derive svm_1norm
+      the Lagrangian, dual and KKT conditions of a spec that comes with it
+
+  kdsl solve svm_1norm --data {crescents} --positive upper --report crescents.html
+      its solution on data that come with it, and a page with everything about it
+
+  kdsl init my_svm
+      a spec of your own, with comments that say what to change
+
+`kdsl specs` lists the specs, `kdsl --help` the verbs, and `kdsl VERB --help` tells more about one of them.
 """
 
 
@@ -97,7 +105,11 @@ def _our_fault(error: Exception, arguments: list[str], console: Console) -> int:
 
 def _dispatch(arguments: list[str], console: Console) -> int:
     if not arguments:
-        console.out(WELCOME)
+        from shlex import quote
+
+        from kdsl import resources
+
+        console.out(WELCOME.format(crescents=quote(resources.example_path("crescents.csv"))))
         return OK
     verb, *rest = arguments
     if verb in VERBS:

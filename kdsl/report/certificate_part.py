@@ -35,6 +35,8 @@ def verdict(account: Account) -> Html:
     certificate = account.certificate
     if certificate is None:
         return together(words)
+    again = account.verified
+    lost = " Computed again, not every figure holds." if again is not None and not again.holds else ""
     told = f" The solver says: {account.message}." if account.status != "optimal" and account.message else ""
     proven = together(
         " The value is ",
@@ -43,7 +45,7 @@ def verdict(account: Account) -> Html:
         small(certificate.gap),
         ".",
     )
-    return together(words, proven if account.convex and math.isfinite(certificate.gap) else "", told)
+    return together(words, proven if account.convex and math.isfinite(certificate.gap) else "", told, lost)
 
 
 def certificate_part(account: Account) -> Html:

@@ -39,7 +39,7 @@ def report_page(account: Account) -> str:
         "<header>",
         f"<h1>{title}</h1>",
         paragraph(*_about(account)).replace("<p>", '<p class="about">', 1),
-        f'<div class="verdict {GRADES.get(account.status, "bad")}">{paragraph(verdict(account))}</div>',
+        f'<div class="verdict {_grade(account)}">{paragraph(verdict(account))}</div>',
         "</header>",
         _contents([*((key, name) for key, name, _ in parts), ("derivation", "The derivation")]),
         "<main>",
@@ -81,6 +81,12 @@ def _parts(account: Account) -> list[tuple[str, str, str]]:
 def _about(account: Account) -> list[str]:
     model, bound = account.derivation.model, account.bound
     return [code(model.name), f" on {count(examples(model, bound), 'example')} of {features_words(bound)}"]
+
+
+def _grade(account: Account) -> str:
+    """The colour of the verdict, which its words say too."""
+    holds = account.verified is None or account.verified.holds
+    return GRADES.get(account.status, "bad") if holds else "bad"
 
 
 def _contents(parts: list[tuple[str, str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -42,7 +43,27 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 def test_alone_it_says_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys)
     assert (code, err) == (0, "")
-    assert "kdsl derive svm_1norm" in out
+    assert len(out.splitlines()) <= 16 and max(map(len, out.splitlines())) <= 120
+
+
+def test_the_three_commands_to_try_work_as_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = outcome(capsys)
+    commands = [shlex.split(line)[1:] for line in out.splitlines() if line.startswith("  kdsl ")]
+    assert [words[0] for words in commands] == ["derive", "solve", "init"]
+    for words in commands:
+        code, printed, err = outcome(capsys, *words)
+        assert code == 0 and printed, err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["crescents.html", "my_svm.kspec"]
+
+
+def test_data_that_are_near_are_named_briefly(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    monkeypatch.chdir(root)
+    assert " --data examples/crescents.csv " in outcome(capsys)[1]
 
 
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -53,6 +54,7 @@ def test_sdist_holds_what_the_build_and_the_tests_need(built: Path) -> None:
     with tarfile.open(next(built.glob("kdsl-*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"pyproject.toml", "CMakeLists.txt", "LICENSE", "README.md", "grammars/kspec.lark", "kdsl/core/module.cpp"}
+    assert {"templates/classification.kspec", "examples/crescents.csv"} <= names
     assert needed | {"grammars/make_tables.py", "specs/svm_1norm.kspec", "tests/conftest.py"} <= names
     assert not [name for name in names if name.startswith(("build/", ".git/")) or name.endswith((".so", "/_tables.py"))]
 
@@ -64,6 +66,8 @@ def test_wheel_holds_the_package_its_data_and_no_sources_of_the_core(wheel: Path
     shipped = {f"kdsl/specs/{path.name}" for path in (root / "specs").glob("*.kspec")}
     pages = {f"kdsl/explanations/{path.name}" for path in (root / "docs" / "diagnostics").glob("K*.md")}
     assert shipped and shipped <= names
+    templates = {f"kdsl/templates/{path.name}" for path in (root / "templates").glob("*.kspec")}
+    assert templates and templates | {"kdsl/examples/crescents.csv"} <= names
     assert pages and pages <= names
     assert any(name.startswith("kdsl/_core.") and name.endswith(".so") for name in names)
     assert not [name for name in names if name.startswith("kdsl/core/") or name.endswith((".cpp", ".h", ".hpp"))]
@@ -88,6 +92,18 @@ def test_every_shipped_spec_passes(installed: Run, root: Path, verb: str) -> Non
     names = sorted(path.stem for path in (root / "specs").glob("*.kspec"))
     completed = installed("kdsl", verb, *names)
     assert completed.returncode == 0, completed.stdout + completed.stderr
+
+
+def test_alone_it_names_data_that_are_there(installed: Run) -> None:
+    completed = installed("kdsl")
+    (line,) = [line for line in completed.stdout.splitlines() if line.startswith("  kdsl solve ")]
+    assert Path(shlex.split(line)[shlex.split(line).index("--data") + 1]).is_file()
+
+
+def test_templates_are_found(installed: Run) -> None:
+    completed = installed("kdsl", "init", "mine", "--template", "ranking")
+    assert completed.returncode == 0, completed.stderr
+    assert installed("kdsl", "check", "mine.kspec").returncode == 0
 
 
 def test_pages_are_found(installed: Run) -> None:

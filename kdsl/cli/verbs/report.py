@@ -1,0 +1,59 @@
+"""Write a saved model and its data to one HTML page, every figure computed again."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+
+from kdsl.cli.binding_options import (
+    add_function_options,
+    add_resource_options,
+    exit_code,
+    functions_of,
+    messages,
+    tables_of,
+)
+from kdsl.cli.terminal import Console
+from kdsl.cli.verbs.verify import BROKEN, FAILED
+from kdsl.language.diagnostics import KdslError
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
+    parser.add_argument(
+        "--data", action="append", required=True, metavar="[INDEX:]FILE", help="the training data, as for solve"
+    )
+    parser.add_argument("-o", dest="output", metavar="HTML", help="the page (MODEL.html)")
+    add_function_options(parser)
+    add_resource_options(parser)
+
+
+def run(arguments: Namespace, console: Console) -> int:
+    from kdsl.models.container import check_place
+
+    output = arguments.output or f"{os.path.splitext(os.path.basename(arguments.model))[0]}.html"
+    check_place(output)
+    try:
+        return _report(arguments, output, console)
+    except KdslError as error:
+        messages(error.diagnostics, console)
+        return FAILED if error.diagnostics[0].code in BROKEN else exit_code(error)
+
+
+def _report(arguments: Namespace, output: str, console: Console) -> int:
+    from kdsl.binding.kernels import DEFAULT_MEMORY
+    from kdsl.cli.progress import Watch
+    from kdsl.models.model_file import read_container, restore
+    from kdsl.models.verification import verify_model
+    from kdsl.plot import with_data
+    from kdsl.report.account import account_of_model
+    from kdsl.report.writing import write_report
+
+    functions = functions_of(arguments)
+    tables = tables_of(arguments.data, restore(read_container(arguments.model), arguments.model, functions).model)
+    with Watch(console, arguments.quiet) as watch:
+        found = verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step)
+    write_report(account_of_model(found, with_data(found.loaded, tables)), output)
+    console.out(f"{output}\n")
+    messages(found.findings, console)
+    return 0 if found.holds else FAILED
