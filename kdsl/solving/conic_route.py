@@ -1,4 +1,4 @@
-"""Problems that are no quadratic programs (entropies, unsquared norms, several norm bounds), solved whole by CVXPY."""
+"""Problems that are no quadratic programs (entropies, unsquared norms, several norm bounds): by Newton or CVXPY."""
 
 from __future__ import annotations
 
@@ -7,23 +7,46 @@ import time
 import numpy as np
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.solving.backends.interface import Options
+from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.backends.newton import solve_entropies
+from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.conic_point import joined
 from kdsl.solving.conic_primal import solve_conic_primal
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
+from kdsl.solving.routing import Route
 
 LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not formed
 
 
-def reason(posed: Posed) -> str:
-    """Why a problem goes this way, in a sentence."""
-    what = "an entropy in the dual" if posed.energies.dual.entropies else "norms that no single multiplier squares"
-    return f"{what}: a conic program, solved by Clarabel through CVXPY"
+def solve_beyond(
+    posed: Posed, lowered: Lowered, options: Options, backend: str | None, progress: Progress | None
+) -> tuple[RawSolution, Route]:
+    """The solution of a problem that is no normal form, and the route it took."""
+    entropies = bool(posed.energies.dual.entropies)
+    what = "an entropy in the dual" if entropies else "norms that no single multiplier squares"
+    if backend not in (None, "cvxpy", "newton") or (backend == "newton" and not entropies):
+        raise KdslError(
+            [
+                Diagnostic(
+                    "K601",
+                    f"the backend `{backend}` cannot take this problem",
+                    why=f"it has {what}, and is no quadratic program",
+                    help="leave the choice to kdsl, or ask for `cvxpy`",
+                )
+            ]
+        )
+    if entropies and backend != "cvxpy":
+        found = solve_entropies(posed, lowered, options, progress)
+        if found is not None:
+            reason = "an entropy for every multiplier: Newton's method on the dual"
+            return found, Route(find_backend("newton"), reason)
+    reason = f"{what}: a conic program, solved by Clarabel through CVXPY"
+    return _conic(posed, lowered, options), Route(find_backend("cvxpy"), reason)
 
 
-def solve_conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
+def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
     """The optimum of the primal as a conic program, with the multipliers of its conditions as the dual point."""
     size = max((space.size for space in posed.spaces.values()), default=0)
     if size > LARGEST:

@@ -13,10 +13,9 @@ from kdsl.binding.psd import Repair
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
-from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
-from kdsl.solving.conic_route import reason, solve_conic
+from kdsl.solving.conic_route import solve_beyond
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
 from kdsl.solving.infeasibility import RAY_SHARES, energy_scale, measure_ray, recession_problem, row_conflict
@@ -61,8 +60,7 @@ def solve_posed(
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
         if posed.energies.dual.entropies or posed.energies.conic:
-            chosen = Route(find_backend("cvxpy"), reason(posed))
-            raw = solve_conic(posed, lowered, options)
+            raw, chosen = solve_beyond(posed, lowered, options, backend, progress)
             point = certify(posed, raw.theta)
         else:
             _look_for_a_ray(posed, lowered, options)

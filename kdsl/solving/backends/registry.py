@@ -12,7 +12,17 @@ from kdsl.solving.backends.guarded import guarded
 from kdsl.solving.backends.interface import Backend
 
 GROUP = "kdsl.backends"
-SHIPPED = ("direct", "cg", "coordinate", "lowrank", "own", "osqp_backend", "qpsolvers_backends", "cvxpy_backend")
+SHIPPED = (
+    "direct",
+    "cg",
+    "coordinate",
+    "lowrank",
+    "newton",
+    "own",
+    "osqp_backend",
+    "qpsolvers_backends",
+    "cvxpy_backend",
+)
 
 
 def shipped() -> tuple[Backend, ...]:

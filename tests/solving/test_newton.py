@@ -1,0 +1,78 @@
+"""Newton's method on entropies against the conic solver, and what it leaves to that one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kdsl
+from kdsl.language.diagnostics import KdslError
+from kdsl.language.model import Model
+from kdsl.solving.api import solve
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(40, 2))
+Y = np.where(X[:, 0] + 0.4 * RNG.normal(size=40) > 0, 1.0, -1.0)
+WEIGHTS = np.where(np.arange(40) % 5 == 0, 0.0, RNG.uniform(0.1, 100.0, 40))
+CLASSES = np.argmax(np.c_[X, X.sum(axis=1)] + 0.3 * RNG.normal(size=(40, 3)), axis=1)
+BINARY = """model binary
+index  i in 1..l
+data   x[i] : input, y[i] : {-1, 1}, s[i] : real >= 0
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), b : real
+minimize 1/2 ||w||^2 + sum[i] s[i] * logistic(y[i] * (<w, phi(x[i])> + b))
+predict label(t) = sign(<w, phi(t)> + b)
+"""
+SEVERAL = """model several
+index  i in 1..l, c in classes
+data   x[i] : input, y[i] : classes, s[i] : real >= 0
+kernel k = rbf(gamma = 0.5)
+var    w[c] : H(k)
+minimize 1/2 sum[c] ||w[c]||^2 + sum[i] s[i] * multinomial(<w[c], phi(x[i])>; c, y[i])
+predict class(t) = argmax[c] <w[c], phi(t)>
+"""
+BIASED = SEVERAL.replace("H(k)", "H(k), b[c] : real").replace("phi(x[i])>;", "phi(x[i])> + b[c];")
+BESIDE = BINARY.replace("b : real", "b : real, xi : real >= 0").replace(
+    "+ b))\npredict", "+ b)) + xi^2\nsubject to\n  low: b >= 1 - xi\npredict"
+)
+
+
+def data(text: str) -> dict[str, Any]:
+    return {"x": X, "y": Y if text in (BINARY, BESIDE) else CLASSES, "s": WEIGHTS}
+
+
+def spec(text: str) -> Model:
+    return kdsl.parse_spec(text)
+
+
+@pytest.mark.parametrize("text", [BINARY, SEVERAL, BIASED], ids=["binary", "several", "redundant_rows"])
+def test_the_same_optimum_as_a_conic_solver(text: str) -> None:
+    """With weights from 0 to 100: points without weight carry nothing."""
+    newton = solve(spec(text), data(text), tol=1e-10)
+    conic = solve(spec(text), data(text), backend="cvxpy")
+    assert (newton.backend, conic.backend) == ("newton", "cvxpy")
+    assert newton.status == conic.status == "optimal"
+    assert newton.certificate.rel_gap <= 1e-12 and newton.iterations <= 20
+    assert newton.value == pytest.approx(conic.value, rel=1e-7)
+    assert not newton.theta.reshape(40, -1)[WEIGHTS == 0].any()
+
+
+def test_entropies_beside_something_else_go_to_the_conic_solver() -> None:
+    solution = solve(spec(BESIDE), data(BESIDE))
+    assert solution.backend == "cvxpy" and solution.status == "optimal"
+    assert solution.scalars["b"] >= 1 - solution.scalars["xi"] - 1e-8
+
+
+@pytest.mark.parametrize(("text", "backend"), [(BINARY, "engine"), (BINARY, "osqp"), (SEVERAL, "direct")])
+def test_backends_of_normal_forms_refuse_entropies(text: str, backend: str) -> None:
+    with pytest.raises(KdslError) as refused:
+        solve(spec(text), data(text), backend=backend)
+    assert refused.value.diagnostics[0].code == "K601"
+
+
+def test_newton_refuses_a_normal_form() -> None:
+    with pytest.raises(KdslError) as refused:
+        solve("svm_1norm", {"x": X, "y": Y}, backend="newton")
+    assert refused.value.diagnostics[0].code == "K601"
