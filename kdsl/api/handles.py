@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kdsl.api.expressions import Expression, Operand, built, operand_at
 from kdsl.api.places import Sources
-from kdsl.language.syntax import Call, Name
+from kdsl.language.syntax import Call, Name, Span
 
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
@@ -135,3 +135,8 @@ class Function:
         set_to = tuple(nodes[word] for word in self._parameters if word in nodes)
         call = Call(Name(self._name, site.callee()), inside, set_to, site.span)
         return built(call, given.values(), site, self._sources)
+
+    def on_its_formals(self, span: Span) -> tuple[tuple[Name, ...], Call]:
+        """Its arguments, and what it is of them: `t` and `f(t)`, both written at `span`."""
+        formals = tuple(Name(word, span) for word in self._formals)
+        return formals, Call(Name(self._name, span), formals, (), span)

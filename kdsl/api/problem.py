@@ -223,9 +223,16 @@ class Problem:
         return Constraint(named.id, self)
 
     def predict(self, kind: str, body: Callable[..., Operand]) -> None:
-        """`predict("label", lambda t: sign(inner(w, phi(t)) + b))`; the arguments stand for a new example."""
+        """`predict("label", lambda t: sign(inner(w, phi(t)) + b))`; the arguments stand for a new example.
+
+        An abbreviation, `predict("value", f)`, is what `predict value(t) = f(t)` says.
+        """
         site = self._declaring()
         named = self._named(kind, site, "kind")
+        if isinstance(body, Function):
+            names, call = body.on_its_formals(site.argument(1, "body"))
+            self._predictions.append(s.Predict(named, names, call, site.span))
+            return
         formals, parameters, inside = self._applied(body, site)
         self._predictions.append(s.Predict(named, (*formals, *parameters), inside, site.span))
 
