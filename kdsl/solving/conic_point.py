@@ -39,6 +39,12 @@ def joined(posed: Posed, lowered: Lowered, multipliers: Mapping[str, Array], vec
     return np.concatenate([theta, *(vectors[name].reshape(-1) for name, _, _ in _layout(posed))])
 
 
+def nothing(posed: Posed, lowered: Lowered) -> Floats:
+    """The list of a point where everything is 0."""
+    parts = (int(np.prod(shape, dtype=int)) * posed.spaces[space].size for _, shape, space in _layout(posed))
+    return np.zeros(lowered.problem.size + (sum(parts) if posed.energies.conic else 0))
+
+
 def vectors_in(posed: Posed, lowered: Lowered, theta: Floats) -> dict[str, HilbertUnknown]:
     """The Hilbert unknowns of a list that `joined` made."""
     result, start = {}, lowered.problem.size

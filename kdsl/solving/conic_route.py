@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.backends.newton import solve_entropies
 from kdsl.solving.backends.registry import find_backend
-from kdsl.solving.conic_point import joined
+from kdsl.solving.conic_point import joined, nothing
 from kdsl.solving.conic_primal import solve_conic_primal
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.posed import Posed
@@ -64,6 +62,7 @@ def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
     answer = solve_conic_primal(posed, min(1e-9, options.tol * 1e-2), options.time_limit)
     seconds = time.perf_counter() - began
     if not answer.multipliers:
-        return RawSolution(np.zeros(lowered.problem.size), 0, "solver_error", answer.status, seconds)
+        message = f"Clarabel through CVXPY says: {answer.status}"
+        return RawSolution(nothing(posed, lowered), 0, "solver_error", message, seconds)
     theta = joined(posed, lowered, answer.multipliers, answer.vectors)
     return RawSolution(theta, answer.iterations, "solved", answer.status, seconds)

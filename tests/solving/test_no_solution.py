@@ -259,3 +259,33 @@ def test_every_code_of_these_modules_has_its_text() -> None:
     codes = {code for text in texts for code in re.findall(r'"(K6\d\d)"', text)}
     assert codes == {"K614", "K616", "K620", "K621", "K622", "K623"}
     assert {path.stem for path in EXPECTED.glob("K6*.txt")} >= codes
+
+
+OUT_OF_REACH = """model out_of_reach
+index  i in 1..l
+data   x[i] : input, y[i] : {-1, 1}
+kernel k = rbf(gamma = 0.5), h = linear
+var    w : H(k), v : H(h), b : real
+minimize ||w|| + ||v||
+subject to
+  margin[i]: y[i] * (<w, phi(x[i])> + <v, phi(x[i])> + b) >= 1
+  n1: ||w||^2 <= 0.04
+  n2: ||v||^2 <= 0.04
+predict label(t) = sign(<w, phi(t)> + <v, phi(t)> + b)
+"""
+TOO_CHEAP = """model too_cheap
+index  i in 1..l
+data   x[i] : input, y[i] : {-1, 1}
+kernel k = linear
+var    w : H(k)
+minimize ||w|| + sum[i] y[i] * <w, phi(x[i])>
+predict value(t) = <w, phi(t)>
+"""
+
+
+@pytest.mark.parametrize(("text", "said"), [(OUT_OF_REACH, "infeasible"), (TOO_CHEAP, "unbounded")])
+def test_a_conic_program_without_a_solution_is_never_called_solved(text: str, said: str, capfd: Any) -> None:
+    """A margin that norms keep out of reach, and a norm that costs less than what it buys."""
+    solution = solve(parse_spec(text), {"x": 3.0 * LINE, "y": np.array([1.0, -1.0, 1.0, 1.0])})
+    assert solution.status == "solver_error" and said in solution.message
+    assert not capfd.readouterr().err
