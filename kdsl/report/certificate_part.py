@@ -35,16 +35,18 @@ def verdict(account: Account) -> Html:
     certificate = account.certificate
     if certificate is None:
         return together(words)
-    again = account.verified
-    lost = " Computed again, not every figure holds." if again is not None and not again.holds else ""
-    told = f" The solver says: {account.message}." if account.status != "optimal" and account.message else ""
+    outside = certificate.primal_residual > EXACT
     proven = together(
         " The value is ",
         figure(certificate.value),
+        together(", at a point whose constraints hold up to ", small(certificate.primal_residual)) if outside else "",
         ", and it is proven that no point does better by more than ",
         small(certificate.gap),
         ".",
     )
+    again = account.verified
+    lost = " Computed again, not every figure holds." if again is not None and not again.holds else ""
+    told = f" Reported: {account.message}." if account.status != "optimal" and account.message else ""
     return together(words, proven if account.convex and math.isfinite(certificate.gap) else "", told, lost)
 
 
@@ -74,6 +76,8 @@ def _proof(account: Account, certificate: Certificate) -> list[Html]:
                 ".",
             )
         ]
+    exact = certificate.primal_residual <= EXACT
+    nearly = "" if exact else together(", and its constraints hold up to ", small(certificate.primal_residual))
     proof = [
         together(
             "Multipliers that satisfy the constraints of the dual bound the value: those found prove that no feasible "
@@ -81,9 +85,10 @@ def _proof(account: Account, certificate: Certificate) -> list[Html]:
             figure(certificate.dual),
             ". The point found has the value ",
             figure(certificate.value),
-            ". So this value is at most ",
+            nearly,
+            ". So this value is at most " if exact else ". The two are ",
             small(certificate.gap),
-            f" from the {best} there is: a relative gap of ",
+            f" from the {best} there is: a relative gap of " if exact else " apart: a relative gap of ",
             small(certificate.rel_gap),
             *_allowed(account),
             ".",
@@ -94,15 +99,9 @@ def _proof(account: Account, certificate: Certificate) -> list[Html]:
             ", whose own figures are not used.",
         ),
     ]
-    if certificate.primal_residual > EXACT:
-        proof.append(
-            together(
-                "Its constraints hold up to ",
-                small(certificate.primal_residual),
-                ": where no slack can make good for it, floating-point numbers reach no exactly feasible point, and "
-                "the value is that of a point so far outside.",
-            )
-        )
+    if not exact:
+        told = "Where no slack can make good for it, floating-point numbers reach no exactly feasible point."
+        proof.append(together(told))
     audits = [f"{name}: {report.describe()}" for name, report in account.grams.items()]
     if audits:
         proof.append(together("The kernel matrices were audited. ", "; ".join(audits), "."))

@@ -14,7 +14,7 @@ from kdsl.report.parts import Html, code, facts, figure, joined, paragraph, safe
 if TYPE_CHECKING:
     from kdsl.binding.bound import Bound
     from kdsl.binding.points import FeatureMap, Points, Scaling
-    from kdsl.binding.table import Array
+    from kdsl.binding.table import Array, Matrix
     from kdsl.language.model import Datum
     from kdsl.report.account import Account
 
@@ -40,7 +40,9 @@ def data_part(account: Account) -> Html:
     blocks.append(facts(general))
     shown: set[tuple[str, ...]] = set()
     for name, feature_map in bound.feature_maps.items():
-        blocks += _features(name, feature_map, bound.points[name], again=feature_map.names in shown)
+        points = bound.points.get(name)
+        values = bound.arrays[name] if points is None else points.features
+        blocks += _features(name, feature_map, values, again=feature_map.names in shown)
         shown.add(feature_map.names)
     return section("data", "The data", *blocks)
 
@@ -106,13 +108,13 @@ def _scaling_words(scaling: Scaling) -> str:
     )
 
 
-def _features(name: str, feature_map: FeatureMap, points: Points, again: bool) -> list[str]:
+def _features(name: str, feature_map: FeatureMap, values: Matrix, again: bool) -> list[str]:
     """The range of every feature in the units of the data."""
-    if again or feature_map.precomputed or not points.size or not feature_map.names:
+    if again or feature_map.precomputed or not values.shape[0] or not feature_map.names:
         return []
     scaling = feature_map.scaling
-    low, high = (column / scaling.factor + scaling.offset for column in column_ranges(points.features))
-    mean, spread = column_moments(points.features)
+    low, high = (column / scaling.factor + scaling.offset for column in column_ranges(values))
+    mean, spread = column_moments(values)
     mean, spread = mean / scaling.factor + scaling.offset, spread / scaling.factor
     header = ["feature", "least", "greatest", "mean", "deviation"]
     scaled = scaling.kind != "none"

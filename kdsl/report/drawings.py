@@ -63,7 +63,7 @@ def pictures_for(account: Account) -> list[Picture]:
     """The pictures that are about a problem like this one."""
     found: list[Picture] = []
     solved = account.solved
-    if solved is not None and solved.fitted.feature_maps and solved.fitted.model.predictions:
+    if solved is not None and account.bound.points and solved.fitted.model.predictions:
         fit = fit_of(solved)
         found += _surfaces(fit)
         if fit.kind != "class":

@@ -243,6 +243,21 @@ def test_nothing_is_said_to_be_proven_where_the_kernel_may_be_indefinite(tmp_pat
     assert "proven that no point" not in path.read_text(encoding="utf-8")
 
 
+def test_a_point_that_is_not_quite_feasible_is_called_so() -> None:
+    made = np.random.default_rng(5)
+    x = made.normal(size=(30, 2))
+    table_of = {"x": x, "y": np.where(x[:, 0] > 0, 1, -1), "group": np.where(x[:, 1] > 0, "a", "b")}
+    lo = made.normal(size=(5, 2))
+    solved = package.solve(
+        "monotone_groups", {**table_of, "lo": lo, "hi": -lo}, kernels={"k": "rbf(gamma = 0.5)"}, tol=1e-4
+    )
+    account = account_of(solved)
+    assert account.certificate is not None and account.certificate.primal_residual > 1e-9
+    seen = Tables(report_page(account))
+    assert ", at a point whose constraints hold up to " in verdict(account)
+    assert "The two are" in seen.sections["certificate"] and "at most" not in seen.sections["certificate"]
+
+
 def test_a_maximum_is_bounded_from_above() -> None:
     solved = package.solve("svm_hard_unit", {"x": [[-1.0], [-2.0], [1.0], [3.0]], "y": [-1, -1, 1, 1]})
     seen = Tables(report_page(account_of(solved)))
@@ -318,12 +333,12 @@ def test_members_are_counted_from_one(name: str, shown: str) -> None:
     assert from_one(name) == shown
 
 
-def test_a_status_below_optimal_tells_what_the_solver_said(solution: Solution) -> None:
+def test_a_status_below_optimal_tells_what_was_reported(solution: Solution) -> None:
     from dataclasses import replace
 
     account = replace(account_of(solution), status="user_limit", message="out of <time>")
-    assert "Stopped at a limit" in verdict(account) and "The solver says: out of &lt;time&gt;." in verdict(account)
-    assert "The solver says" not in verdict(account_of(solution))
+    assert "Stopped at a limit" in verdict(account) and "Reported: out of &lt;time&gt;." in verdict(account)
+    assert "Reported" not in verdict(account_of(solution))
 
 
 def test_an_svg_keeps_only_the_names_that_it_uses() -> None:
