@@ -16,6 +16,7 @@ from kdsl.binding.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
 from kdsl.binding.precomputed import Precomputed
 from kdsl.binding.python_kernel import Function, PythonKernel
 from kdsl.binding.table import Matrix
+from kdsl.language.diagnostics import KdslError
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KERNEL_FAMILIES, KernelFamily, KernelParameter
 from kdsl.language.syntax import (
     Add,
@@ -33,6 +34,7 @@ from kdsl.language.syntax import (
     Pow,
 )
 
+LARGEST_DEGREE = 1_000_000
 MEDIAN_POINTS = 1000  # the median distance is that of all pairs of this many points, evenly spaced in the table
 
 # gamma = 1 / (scale * value^power), as the handbook (2 sigma^2) and the papers (width^2) write it
@@ -86,7 +88,7 @@ def build(expr: KernelExpr, around: Surroundings) -> Kernel:
     if isinstance(expr, KernelOn):
         return build_on(expr, around)
     if isinstance(expr, KernelNumber):
-        return Constant(factor_of(float(Fraction(expr.value.text)), expr.value.text))
+        return Constant(factor_of(literal(expr.value.text), expr.value.text))
     return build_call(expr, around)
 
 
@@ -96,7 +98,7 @@ def build_product(expr: KernelProduct, around: Surroundings) -> Kernel:
     kernels: list[Kernel] = []
     for part in expr.factors:
         if isinstance(part, KernelNumber):
-            scale *= factor_of(float(Fraction(part.value.text)), part.value.text)
+            scale *= factor_of(literal(part.value.text), part.value.text)
             words.append(part.value.text)
         elif isinstance(part, KernelCall) and part.name.id in around.parameters:
             value = factor_of(around.parameters[part.name.id], part.name.id)
@@ -163,7 +165,7 @@ def build_normalized(call: KernelCall, around: Surroundings) -> Kernel:
         raise fault(
             "K561",
             "`normalized` takes one argument, the name of a kernel",
-            help="declare the kernel it normalises and write `normalized(of = q)`",
+            help="name the kernel and declare it beside: `normalized(of = q), q = poly(degree = 3)`",
         )
     return Normalized(build_call(KernelCall(of, ()), around))
 
@@ -192,10 +194,18 @@ def build_family(family: KernelFamily, given: Mapping[str, Argument]) -> Kernel:
 
 def gaussian(given: Mapping[str, Argument]) -> Kernel:
     """gamma, or sigma, sigma2, width of the books: 1/(2 sigma^2), 1/(2 sigma2), 1/width^2."""
-    for name, formula, scale, power in GAUSSIAN_WIDTHS:
+    for name, formula, scale, exponent in GAUSSIAN_WIDTHS:
         if name in given:
             value = given[name].value
-            return Gaussian(1.0 / (scale * value**power), f" [gamma = {formula}, {name} = {number(value)}]")
+            denominator = scale * power(value, exponent)
+            if not 0 < denominator < float("inf"):
+                raise fault(
+                    "K562",
+                    f"`{name}` of the kernel `rbf` is {number(value)}",
+                    f"gamma = {formula} is {'infinite' if denominator == 0 else '0'} in floating point",
+                    "choose another value",
+                )
+            return Gaussian(1.0 / denominator, f" [gamma = {formula}, {name} = {number(value)}]")
     return Gaussian(given["gamma"].value, given["gamma"].words)
 
 
@@ -240,6 +250,13 @@ def read_argument(family: KernelFamily, parameter: KernelParameter, expression: 
             f"{family.formula} is a kernel for {range_words(parameter)}",
             "choose another value",
         )
+    if parameter.kind == "integer" and value > LARGEST_DEGREE:
+        raise fault(
+            "K562",
+            f"`{parameter.name}` of the kernel `{family.name}` is {number(value)}",
+            f"a power above {LARGEST_DEGREE:,} is 0, 1 or infinite in floating point",
+            "choose another value",
+        )
     words = f" [{parameter.name} = {expression.id}]" if isinstance(expression, Name) else ""
     return Argument(value, words)
 
@@ -257,7 +274,7 @@ def range_words(parameter: KernelParameter) -> str:
 def evaluate(expression: Expr, parameters: Mapping[str, float], what: str) -> float:
     """The number that an arithmetic expression of literals and parameters comes to."""
     if isinstance(expression, Number):
-        return float("inf") if expression.text in ("inf", "infinity", "∞") else float(Fraction(expression.text))
+        return float("inf") if expression.text in ("inf", "infinity", "∞") else literal(expression.text)
     if isinstance(expression, Name):
         if expression.id not in parameters:
             raise fault(
@@ -269,17 +286,39 @@ def evaluate(expression: Expr, parameters: Mapping[str, float], what: str) -> fl
     if isinstance(expression, Neg):
         return -evaluate(expression.operand, parameters, what)
     if isinstance(expression, Pow):
-        return float(evaluate(expression.base, parameters, what) ** expression.exponent)
+        base = evaluate(expression.base, parameters, what)
+        if base == 0 and expression.exponent < 0:
+            raise divides_by_zero(what)
+        return power(base, expression.exponent)
     if isinstance(expression, (Add, Mul)):
         parts = expression.terms if isinstance(expression, Add) else expression.factors
         total = evaluate(parts[0], parameters, what)
         for operator, part in zip(expression.operators, parts[1:], strict=True):
             value = evaluate(part, parameters, what)
             if operator == "/" and value == 0:
-                raise fault("K562", f"{what} divides by zero", help="check the values of the parameters")
+                raise divides_by_zero(what)
             total = combine(operator, total, value)
         return total
     raise fault("K561", f"{what} is not arithmetic on numbers and parameters", help="write a number")
+
+
+def literal(text: str) -> float:
+    """A number as it is written; beyond the largest float it is infinite."""
+    try:
+        return float(Fraction(text))
+    except OverflowError:
+        return float("inf")
+
+
+def power(base: float, exponent: int) -> float:
+    try:
+        return float(base**exponent)
+    except OverflowError:
+        return float("inf")
+
+
+def divides_by_zero(what: str) -> KdslError:
+    return fault("K562", f"{what} divides by zero", help="check the values of the parameters")
 
 
 def combine(operator: str, left: float, right: float) -> float:
@@ -329,11 +368,11 @@ def no_spread(word: str, what: str) -> Exception:
 
 
 def factor_of(value: float, word: str) -> float:
-    if not value >= 0:
+    if not 0 <= value < float("inf"):
         raise fault(
             "K562",
             f"the kernel is multiplied by {word if word == number(value) else f'{word} = {number(value)}'}",
-            "a negative multiple of a kernel is not a kernel",
-            "choose a factor >= 0",
+            "a negative multiple of a kernel is not a kernel, and an infinite one has no values",
+            "choose a finite factor >= 0",
         )
     return value

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kdsl.cli.python_function import load_function
 from kdsl.cli.terminal import Console
 
 if TYPE_CHECKING:
@@ -132,26 +133,6 @@ def kernels_of(given: list[str], model: Model, allow_python: bool) -> dict[str, 
         python = FUNCTION.fullmatch(text)
         kernels[name] = text if python is None else load_function(python["path"], python["name"], allow_python)
     return kernels
-
-
-def load_function(path: str, name: str, allowed: bool) -> Any:
-    """A function of a Python file, which is run for it."""
-    import runpy
-
-    from kdsl.binding.faults import fault, nearest
-
-    if not allowed:
-        raise fault(
-            "K563",
-            f"the kernel calls the Python function `{name}`",
-            "it would be run with your rights, and spec files are passed around",
-            "say `--allow-python` if you trust it",
-        )
-    found = runpy.run_path(path)
-    if not callable(found.get(name)):
-        functions = [word for word, value in found.items() if callable(value) and not word.startswith("_")]
-        raise fault("K560", f"`{path}` defines no function `{name}`", help=nearest(name, functions))
-    return found[name]
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -14,11 +14,13 @@ from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.faults import fault, nearest
 from kdsl.binding.kernel_builder import build_kernel
+from kdsl.binding.kernel_values import check_values
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.parameters import bind_parameters
+from kdsl.language.model import Kernel as ModelKernel
 from kdsl.language.model import Model
 from kdsl.language.parser import parse_kernel
-from kdsl.language.syntax import KernelCall, KernelExpr, Name
+from kdsl.language.syntax import NOWHERE, KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.normal_form import Floats
@@ -127,19 +129,31 @@ def read_model(spec: str | os.PathLike[str]) -> Model:
 
 
 def with_kernels(model: Model, overrides: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
-    """The model with kernels given as text in the place of its own, and the Python functions by kernel."""
+    """The model with kernels given as text in the place of its own, and the Python functions by kernel.
+
+    A text may go on with kernels that it needs: `normalized(of = q), q = poly(degree = 3)`.
+    """
     declared: dict[str, KernelExpr] = {kernel.name: kernel.expression for kernel in model.kernels}
     functions: dict[str, Any] = {}
+    helpers: list[ModelKernel] = []
     for name, given in overrides.items():
         if name not in declared:
             raise fault("K560", f"the model `{model.name}` has no kernel `{name}`", help=nearest(name, declared))
         if isinstance(given, str):
-            declared[name] = parse_kernel(f"{name} = {given}")[0].kernel
+            first, *others = parse_kernel(f"{name} = {given}")
+            declared[name] = first.kernel
+            helpers += [ModelKernel(other.name.id, other.kernel, NOWHERE) for other in others]
         else:
             functions[name] = given
             declared[name] = KernelCall(Name(name), ())
+    for helper in helpers:
+        if helper.name in declared:
+            raise fault(
+                "K560", f"there is a kernel `{helper.name}` already", help="give the other one a name of its own"
+            )
+        declared[helper.name] = helper.expression
     kernels = tuple(kernel._replace(expression=declared[kernel.name]) for kernel in model.kernels)
-    return model._replace(kernels=kernels), functions
+    return model._replace(kernels=(*kernels, *helpers)), functions
 
 
 def build_kernels(
@@ -158,4 +172,6 @@ def build_kernels(
         built[name] = build_kernel(
             declared[name], parameters, points.features, points.names, declared, functions, allow_python
         )
+        for each in used:
+            check_values(built[name], bound.points[each], name)
     return built

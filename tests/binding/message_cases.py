@@ -21,8 +21,10 @@ from kdsl.binding.clauses import unpredictable
 from kdsl.binding.composed import Normalized, Sum
 from kdsl.binding.gram import DenseGram
 from kdsl.binding.kernel_builder import build_kernel
-from kdsl.binding.kernels import Linear, Sigmoid
+from kdsl.binding.kernel_values import check_values
+from kdsl.binding.kernels import Linear, Polynomial, Sigmoid
 from kdsl.binding.parameters import bind_parameters
+from kdsl.binding.points import Points
 from kdsl.binding.precomputed import Precomputed, test_points, training_points
 from kdsl.binding.psd import audit_psd, repair
 from kdsl.binding.python_kernel import PythonKernel
@@ -555,6 +557,10 @@ def k562_factor():
     kernel(KernelProduct((call("t"), call("linear"))), parameters={"t": -1.0})
 
 
+def k562_width():
+    kernel(call("rbf", sigma=Number("1e-200")))
+
+
 def k563():
     kernel(call("mine"), functions={"mine": lambda a, b: a @ b.T}, allow_python=False)
 
@@ -643,6 +649,10 @@ def k575():
     points = np.random.default_rng(0).normal(size=(12, 3))
     matrix = DenseGram(Linear().block(points, points) + 0.5 * np.eye(12))
     return repair(matrix, audit_psd(matrix, limit=4)).warnings
+
+
+def k576():
+    check_values(Polynomial(degree=400), Points(np.array([[1.0, 2], [3, 4]]), ("a", "b"), "train.csv"), "k")
 
 
 CASES = {name: case for name, case in dict(globals()).items() if name[0] == "k" and name[1:4].isdigit()}

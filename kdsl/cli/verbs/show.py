@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from kdsl.cli.binding_options import add_function_options, exit_code, functions_of, messages
+from kdsl.cli.binding_options import exit_code, messages
 from kdsl.cli.terminal import Console
 from kdsl.language.diagnostics import KdslError
 
@@ -17,27 +17,42 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
     parser.add_argument("--spec", action="store_true", help="print the spec that it was solved from, and nothing else")
     parser.add_argument("--json", action="store_true", help="print the header of the file")
-    add_function_options(parser)
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    from kdsl.models.model_file import load_model, read_container
+    from kdsl.models.model_file import read_container, restore
 
     try:
+        container = read_container(arguments.model)
+        if container.damage:
+            raise KdslError(container.damage)
         if arguments.json:
             import json
 
-            container = read_container(arguments.model)
-            if container.damage:
-                raise KdslError(container.damage)
             console.out_file(json.dumps(container.header, indent=2, ensure_ascii=False) + "\n")
             return 0
-        loaded = load_model(arguments.model, functions_of(arguments))
+        loaded = restore(container, arguments.model, dict.fromkeys(_functions(container.header), _no_function))
     except KdslError as error:
         messages(error.diagnostics, console)
         return exit_code(error)
     console.out_file(loaded.header["spec"]) if arguments.spec else console.out(_text(loaded))
     return 0
+
+
+def _functions(header: Any) -> list[str]:
+    """The Python functions that the file names: what it holds can be shown without them."""
+    found: list[str] = []
+    pending: list[Any] = [header.get("kernels")]
+    while pending:
+        part = pending.pop()
+        pending += part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+        if isinstance(part, dict) and part.get("kind") == "python":
+            found.append(str(part.get("name")))
+    return found
+
+
+def _no_function(*points: Any) -> Any:
+    raise NotImplementedError
 
 
 def _text(loaded: LoadedModel) -> str:
