@@ -29,6 +29,7 @@ VERBS = {
     "report": "write a saved model and its data to one HTML page",
     "plot": "draw a solved problem, or a loss, for paper",
     "libsvm": "train or predict as LIBSVM does, with a certificate",
+    "import-libsvm": "make a model file of kdsl of a model file of LIBSVM",
     "export-libsvm": "write a saved model as a model file of LIBSVM",
     "qp": "solve and certify a general quadratic program",
     "backends": "list the solvers, with versions and what each can take",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,8 @@ from kdsl.language import syntax as s
 from kdsl.language.diagnostics import KdslError
 from kdsl.libsvm.model import LibsvmModel
 from kdsl.models.fitted import Fitted
+from kdsl.models.predictor import Predictor
+from kdsl.models.voting import Voting
 
 _POINT = "t\x05"
 SVMLIGHT_NAME = re.compile(r"f[0-9]+")
@@ -43,10 +46,13 @@ def export_model(fitted: Fitted) -> LibsvmModel:
     if isinstance(body, s.Call) and signed:
         body = body.arguments[0]
     formal = clause.formals[0]
-    vector, factor, offset = _affine(fitted, Translator(fitted.model).scalar(body, {formal: Point(formal, (_POINT,))}))
+    poly = Translator(fitted.model).scalar(body, {formal: Point(formal, (_POINT,))})
+    vector, factor, offset = _affine(predictor, poly)
     kernel = predictor.kernels[vector.space]
     if type(kernel) not in (Linear, Polynomial, Gaussian, Sigmoid):
         raise _no_form(f"LIBSVM has no kernel {kernel.description}", "use linear, poly, rbf or sigmoid")
+    if isinstance(fitted, Voting):
+        return _vote(fitted, poly)
     direction = 1.0 if kind == "value" else -1.0
     weights = direction * factor * predictor.vectors[vector.name].coefficients[0]
     kept = np.flatnonzero(weights)
@@ -63,9 +69,36 @@ def export_model(fitted: Fitted) -> LibsvmModel:
     return LibsvmModel(TYPES[kind], kernel, 2, rho, label, counts, weights[kept][:, None], sp.csr_array(support))
 
 
-def _affine(fitted: Fitted, poly: Poly) -> tuple[Vec, float, float]:
+def _vote(fitted: Voting, poly: Poly) -> LibsvmModel:
+    """All the machines over their common support vectors, each with the class that its coefficients give it."""
+    parts = [(machine, *_affine(machine, poly)) for machine in fitted.machines]
+    vector = parts[0][1]
+    columns = np.column_stack([c * machine.vectors[w.name].coefficients[0] for machine, w, c, _ in parts])
+    pairs = np.array(list(combinations(range(len(fitted.classes.names)), 2)))
+    serves = np.argmax(columns != 0, axis=1)  # the first machine of each
+    rows = np.arange(len(columns))
+    owner = np.where(columns[rows, serves] > 0, pairs[serves, 0], pairs[serves, 1])
+    order = np.argsort(owner, kind="stable")
+    coefficients = np.zeros((len(columns), len(fitted.classes.names) - 1))
+    for values, (i, j) in zip(columns.T, pairs, strict=True):
+        coefficients[owner == i, j - 1] = values[owner == i]
+        coefficients[owner == j, i] = values[owner == j]
+    support = sp.csr_array(fitted.predictor.support[vector.space])[order]
+    counts = np.bincount(owner, minlength=len(fitted.classes.names)).astype(np.int64)
+    return LibsvmModel(
+        "c_svc",
+        fitted.predictor.kernels[vector.space],
+        len(counts),
+        -np.array([offset for *_, offset in parts]),
+        np.array([int(name) for name in fitted.classes.names], dtype=np.int64),
+        counts,
+        coefficients[order],
+        _numbered(support, fitted.feature_map.names),
+    )
+
+
+def _affine(predictor: Predictor, poly: Poly) -> tuple[Vec, float, float]:
     """(w, c, b) of a polynomial c <w, phi(t)> + b."""
-    predictor = fitted.predictor
     constant, slopes = Poly(), []
     for monomial, coefficient in poly.terms.items():
         if any(_POINT in leaves_of(factor) for factor, _ in monomial.factors):

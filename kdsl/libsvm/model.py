@@ -47,7 +47,7 @@ class LibsvmModel:
         """
         found = sp.csr_array(points)
         width = max(found.shape[1], self.support.shape[1])
-        expanded = self.kernel.expansion(_widened(self.support, width), self._columns(), _widened(found, width))
+        expanded = self.kernel.expansion(_widened(self.support, width), self.columns(), _widened(found, width))
         return np.asarray(expanded - self.rho)
 
     def predict(self, points: Matrix) -> Floats:
@@ -70,7 +70,7 @@ class LibsvmModel:
             votes[:, j] += ~first
         return np.asarray(self.label[np.argmax(votes, axis=1)], dtype=np.float64)
 
-    def _columns(self) -> Floats:
+    def columns(self) -> Floats:
         """The coefficients as one column for each decision value, zero at support vectors of other classes."""
         if not self.is_classifier:
             return self.sv_coef

@@ -50,6 +50,11 @@ class Fitted:
         """New points look like those of the first input."""
         return next(iter(self.feature_maps.values()))
 
+    @property
+    def decision_names(self) -> tuple[str, ...]:
+        """The columns of the decision values, where there is more than one: a class each."""
+        return next(iter(self.label_sets.values())).names
+
     def points(self, points: Any, diagonal: Floats | None = None) -> Matrix:
         """Points in the units of the data, through the column order and the scaling of training.
 

@@ -15,6 +15,7 @@ from kdsl.binding.python_kernel import PythonKernel
 from kdsl.models.fitted import Fitted
 
 Check = Callable[[Any, str], None]
+IMPORTED = "imported"  # the status of a model that another program solved, and that has no certificate
 
 
 def text(value: Any, place: str) -> None:
@@ -130,15 +131,17 @@ HEADER = form(
     backend=text,
     reason=text,
     iterations=whole,
-    certificate=form(
-        value=real,
-        dual=real,
-        gap=real,
-        rel_gap=real,
-        kkt_gap=maybe(real),
-        primal_residual=real,
-        dual_residual=real,
-        residuals=each(residual),
+    certificate=maybe(
+        form(
+            value=real,
+            dual=real,
+            gap=real,
+            rel_gap=real,
+            kkt_gap=maybe(real),
+            primal_residual=real,
+            dual_residual=real,
+            residuals=each(residual),
+        )
     ),
     scalars=named(real),
     intervals=named(each(real)),
@@ -164,6 +167,8 @@ def expect(holds: bool, place: str, what: str) -> None:
 def check_form(header: Any) -> None:
     """A ValueError that names the member that is not what it should be."""
     HEADER(header, "")
+    expect((header["certificate"] is None) == (header["status"] == IMPORTED), "the certificate", "there")
+    each(text)(header.get("voting", []), "voting")
 
 
 def check_fit(fitted: Fitted) -> None:

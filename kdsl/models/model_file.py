@@ -42,6 +42,7 @@ from kdsl.models.fitted import Fitted
 from kdsl.models.header_form import check_fit, check_form, try_out
 from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution
+from kdsl.models.voting import voting_of
 from kdsl.solving.certificate import Certificate, Residual
 from kdsl.solving.normal_form import Floats
 
@@ -54,7 +55,7 @@ class LoadedModel:
 
     path: str
     header: Mapping[str, Any]
-    certificate: Certificate
+    certificate: Certificate | None  # None where the model was imported without one
     fitted: Fitted
     multipliers: Mapping[str, Array]
     theta: Floats
@@ -74,7 +75,7 @@ class LoadedModel:
 
     def decision(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
         """The values that the predict clause is about, at new points in the units of the data."""
-        return self.fitted.predictor.decision(self.fitted.points(points), extra=self.fitted.labels(extra))
+        return self.fitted.predict_both(self.fitted.points(points), self.fitted.labels(extra))[1]
 
     def predict(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
         """What the predict clause says at new points, labels as the data spelt them."""
@@ -264,6 +265,8 @@ def restored(container: Container, path: str, functions: Mapping[str, Function] 
         {name: m for name, m in label_sets.items() if isinstance(m, LabelSet)},
         dict(header["binding"].get("bindings", {})),
     )
+    if "voting" in header:
+        fitted = voting_of(fitted, header["voting"])
     check_fit(fitted)
     try_out(fitted)
     return LoadedModel(
@@ -288,7 +291,9 @@ def restore_spec(header: Mapping[str, Any]) -> Model:
     return with_kernels(model, header["binding"].get("kernels", {}))[0]
 
 
-def restore_certificate(record: Mapping[str, Any]) -> Certificate:
+def restore_certificate(record: Mapping[str, Any] | None) -> Certificate | None:
+    if record is None:
+        return None
     figures = {name: None if value is None else float(value) for name, value in record.items() if name != "residuals"}
     worst = tuple(Residual(name, float(value), tuple(index)) for name, value, index in record["residuals"])
     return Certificate(residuals=worst, **figures)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from kdsl.algebra.numeric import Array
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
+from kdsl.binding.faults import fault
 from kdsl.binding.kernels import DEFAULT_MEMORY
 from kdsl.binding.parameters import bind_parameters
 from kdsl.binding.python_kernel import Function
@@ -65,6 +66,13 @@ def verify_model(
 ) -> Verification:
     """Check the file's checksums, bind the data as then, and compute value, dual, gap and residuals again."""
     loaded = restore(read_container(path), path, functions)
+    if loaded.certificate is None:
+        raise fault(
+            "K676",
+            f"`{path}` has no certificate to check",
+            str(loaded.header["message"]),
+            "certify it with `kdsl import-libsvm --data FILE`, or solve its spec on the data",
+        )
     findings: list[Diagnostic] = list(loaded.damage)
     binding = dict(loaded.header["binding"])
     binding.pop("kernels", None)

@@ -16,6 +16,9 @@ from kdsl.solving.api import solve
 
 EXPECTED = Path(__file__).parent / "expected"
 X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 0.0], [3.0, 2.0], [0.5, -1.0], [1.5, 1.5]])
+TINY = (
+    "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\nnr_sv 1 1\nSV\n0.5 1:1\n-0.5 1:-1\n"
+)
 CROSSED = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
 
 
@@ -51,6 +54,26 @@ def crossed() -> Sequence[str]:
     return ("libsvm", "-s", "1", "-t", "0", "points.svm")
 
 
+def uncertified() -> Sequence[str]:
+    Path("heart.model").write_text(TINY)
+    assert main(["import-libsvm", "heart.model", "-o", "heart.kdsl"]) == 0
+    Path("heart.svm").write_text("1 1:1\n2 1:-1\n")
+    return ("verify", "heart.kdsl", "--data", "heart.svm")
+
+
+def alone() -> Sequence[str]:
+    Path("one.model").write_text(
+        "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 9\nnr_sv 0\nSV\n"
+    )
+    return ("import-libsvm", "one.model", "-o", "one.kdsl")
+
+
+def elsewhere() -> Sequence[str]:
+    Path("heart.model").write_text(TINY)
+    Path("heart.svm").write_text("1 1:1\n2 1:-2\n")
+    return ("import-libsvm", "heart.model", "--data", "heart.svm", "-o", "heart.kdsl")
+
+
 CASES: dict[str, Callable[[], Sequence[str]]] = {
     "K670": cut_short,
     "K671": table,
@@ -58,6 +81,9 @@ CASES: dict[str, Callable[[], Sequence[str]]] = {
     "K673": validation,
     "K674": fractions,
     "K675": crossed,
+    "K676": uncertified,
+    "K677": alone,
+    "K678": elsewhere,
 }
 
 
@@ -68,6 +94,7 @@ def test_the_text_of_a_message(
     """KDSL_UPDATE_GOLDEN writes the expected texts."""
     monkeypatch.chdir(tmp_path)
     command = CASES[code]()
+    capsys.readouterr()
     assert main(list(command)) in (1, 2, 3)
     found = capsys.readouterr().err
     path = EXPECTED / f"{code}.txt"
@@ -82,5 +109,9 @@ def test_the_text_of_a_message(
 
 
 def test_every_code_has_a_case(root: Path) -> None:
-    sources = [*(root / "kdsl" / "libsvm").glob("*.py"), *(root / "kdsl" / "cli" / "verbs").glob("*libsvm.py")]
+    sources = [
+        root / "kdsl" / "models" / "verification.py",
+        *(root / "kdsl" / "libsvm").glob("*.py"),
+        *(root / "kdsl" / "cli" / "verbs").glob("*libsvm.py"),
+    ]
     assert {code for path in sources for code in re.findall(r"\bK67\d\b", path.read_text())} == set(CASES)

@@ -136,7 +136,7 @@ def _train(arguments: Namespace, console: Console) -> int:
 
 
 def _show(trained: Trained, console: Console) -> None:
-    from kdsl.libsvm.training_report import training_text
+    from kdsl.libsvm.machine_report import training_text
 
     console.out(training_text(trained))
     found = (warning for machine in trained.machines for warning in machine.solution.warnings)
@@ -178,20 +178,9 @@ def _note(arguments: Namespace, options: TrainOptions, target: Floats, console: 
 
 def _examples(path: str) -> tuple[Matrix, Floats]:
     """Points, feature 1 in the first column, and labels of a file in svmlight text."""
-    from kdsl.binding.faults import fault
-    from kdsl.binding.reading import read_table
+    from kdsl.libsvm.examples import read_examples
 
-    table = read_table(path, base=1)
-    if table.label is None:
-        raise fault(
-            "K671",
-            f"`{path}` is not svmlight text",
-            "a LIBSVM model numbers its features, and a table names its columns",
-            "write each example as `label index:value ...`",
-        )
-    features = [place for place, name in enumerate(table.names) if name not in (table.label, "qid")]
-    target: Floats = table.column(table.label).astype(float)
-    return table.values[:, features], target
+    return read_examples(path)[:2]
 
 
 def _number(text: str) -> float:

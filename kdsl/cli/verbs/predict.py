@@ -85,8 +85,7 @@ def _titles(loaded: LoadedModel, decision: Array, wanted: bool) -> list[str]:
     clause = loaded.fitted.clause
     titles = [clause.kind]
     if wanted and decision.ndim == 2:
-        names = next(iter(loaded.fitted.label_sets.values())).names
-        titles += [f"decision.{name}" for name in names]
+        titles += [f"decision.{name}" for name in loaded.fitted.decision_names]
     elif wanted:
         titles.append("decision")
     return titles

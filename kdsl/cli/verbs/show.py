@@ -57,31 +57,42 @@ def _no_function(*points: Any) -> Any:
 
 def _text(loaded: LoadedModel) -> str:
     from kdsl.models.report import aligned, certificate_lines, figure
+    from kdsl.models.voting import Voting
 
     header, fitted = loaded.header, loaded.fitted
     lines = [("model", f"{loaded.model.name}{_title(loaded)}")]
-    lines.append(("data", f"{_sizes(header)}; SHA-256 {header['data']['hash']}"))
+    if header["data"]["hash"]:
+        lines.append(("data", f"{_sizes(header)}; SHA-256 {header['data']['hash']}"))
     for name, feature_map in fitted.feature_maps.items():
         scaled = "" if feature_map.scaling.kind == "none" else f", scaled ({feature_map.scaling.kind})"
         lines.append(("features", f"{name}: {_list(feature_map.names)}{scaled}"))
     lines += [("labels", f"{name}: {m.describe()}") for name, m in fitted.label_maps.items()]
     lines += [("labels", f"{name}: {_list(m.names)}") for name, m in fitted.label_sets.items()]
+    if isinstance(fitted, Voting):
+        lines.append(("labels", f"the vote of {len(fitted.machines):,} pairs of {_list(fitted.classes.names)}"))
     lines += [("kernel", f"{name} = {kernel.description}") for name, kernel in fitted.predictor.kernels.items()]
     if fitted.predictor.parameters:
         values = fitted.predictor.parameters.items()
-        lines.append(("parameters", ", ".join(f"{name} = {value:.6g}" for name, value in values)))
+        lines.append(("parameters", ", ".join(f"{name} {_value(value)}" for name, value in values)))
     lines.append(("route", header["reason"]))
     lines.append(("status", loaded.status))
-    lines += certificate_lines(loaded.certificate)
-    support = header["support"]
-    lines.append(
-        ("support", f"{support['total']:,} nonzero: {support['free']:,} free, {support['bound']:,} at a bound")
-    )
+    if loaded.certificate is None:
+        lines.append(("certificate", f"none: {header['message']}"))
+    else:
+        lines += certificate_lines(loaded.certificate)
+        support = header["support"]
+        lines.append(
+            ("support", f"{support['total']:,} nonzero: {support['free']:,} free, {support['bound']:,} at a bound")
+        )
     lines += [("points", f"{points.shape[0]:,} of {name} kept") for name, points in fitted.predictor.support.items()]
     lines += [(name, figure(value)) for name, value in loaded.scalars.items()]
     lines += [(name, figure(float(value))) for name, value in header["quantities"].items()]
     lines.append(("written by", ", ".join(f"{name} {number}" for name, number in header["versions"].items())))
     return aligned(lines)
+
+
+def _value(value: float) -> str:
+    return "unknown" if value != value else f"= {value:.6g}"
 
 
 def _title(loaded: LoadedModel) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 FAILED = 3
-BROKEN = ("K652", "K653", "K654", "K655")  # a file that can no longer be read fails too
+BROKEN = ("K652", "K653", "K654", "K655", "K676")  # a file that can no longer be read, or proves nothing, fails too
 
 
 def configure(parser: ArgumentParser) -> None:
