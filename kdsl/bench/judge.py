@@ -61,7 +61,7 @@ class Judge:
             digest.update(np.ascontiguousarray(value).tobytes())
         key = digest.digest()
         if key not in self._seen:
-            self._seen[key] = self._judge(arrays)
+            self._seen[key] = float(self._judge(arrays))
         return self._seen[key]
 
     def _judge(self, arrays: Arrays) -> float:

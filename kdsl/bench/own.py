@@ -144,15 +144,15 @@ def _solve(problem: Problem, tol: float) -> Solution:
     names = {parameter.name for parameter in model.parameters}
     params = {name: value for name, value in task.values if name in names}
     kernels = {} if task.kind == "linear" else {"k": f"rbf(gamma = {problem.gamma!r})"}
-    return solve(model, _data(problem), params, kernels, **_tolerances(task, tol))
+    return solve(model, _data(problem), params, kernels, **_tolerances(problem, tol))
 
 
-def _tolerances(task: Task, tol: float) -> dict[str, Any]:
-    """kkt_tol where that is what is judged; the residual of kernel ridge regression is asked for as a tiny gap."""
-    measure = measure_of(task.kind)
-    if measure in ("kkt_gap", "error"):
-        return {"kkt_tol": tol}
-    return {"tol": tol if measure == "rel_gap" else max(tol**2, 1e-15)}
+def _tolerances(problem: Problem, tol: float) -> dict[str, Any]:
+    """kkt_tol where that is what is judged; it is the largest residual where the dual has neither rows nor bounds."""
+    measure = measure_of(problem.task.kind)
+    if measure == "residual":
+        return {"kkt_tol": tol * float(np.abs(problem.y).max())}
+    return {"tol": tol} if measure == "rel_gap" else {"kkt_tol": tol}
 
 
 def _data(problem: Problem) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _support(solution: Solution) -> int:
 
 
 def _facts(solution: Solution) -> dict[str, float | int | str]:
-    kept = ("entries", "strategy", "refinements", "residual", "products")
+    kept = ("entries", "strategy", "refinements", "residual", "products", "single_products")
     return {
         "status": solution.status,
         "backend": solution.backend,

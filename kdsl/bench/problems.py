@@ -138,7 +138,7 @@ def images(n: int, d: int) -> tuple[Floats, Floats]:
     """Ten prototypes, deformed along 30 directions, four fifths of the pixels black: odd against even digits."""
     rng = np.random.default_rng(0)
     digit = rng.integers(10, size=n)
-    hidden = rng.normal(size=(10, 30))[digit] + 0.7 * rng.normal(size=(n, 30))
+    hidden = rng.normal(size=(10, 30))[digit] + 1.4 * rng.normal(size=(n, 30))
     ink = hidden @ rng.normal(size=(30, d)) / np.sqrt(30.0) + 0.1 * rng.normal(size=(n, d))
     X = np.clip(ink - 1.0, 0.0, 1.0)
     return standardised(X), np.where(digit % 2, 1.0, -1.0)

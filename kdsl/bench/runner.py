@@ -16,11 +16,12 @@ from kdsl.bench.worker import TimeOut, Worker
 
 Outcome = Literal["passed", "missed", "stopped", "failed", "not installed", "not run"]
 ALLOWED = 1.01  # times the tolerance
-TIGHTER = 4.0  # a peer that misses the tolerance is asked for this much less, again and again
+TIGHTER, TIGHTEST = 4.0, 100.0  # a peer that misses is asked for twice what it missed by, and within these
 STEPS = 8
-PATIENCE = 10.0  # times its first run that a peer may take to meet the tolerance
+PATIENCE = 10.0  # times its first run that a peer may take in all to meet the tolerance
 LONGEST = 900.0  # seconds that anything may take where there is no budget
 SHARE = 0.5  # of what is left for a row that one peer may take at its first run
+SHORT = 1.0  # seconds of a run that is repeated even where its row's time is spent
 LEAST = 0.05  # of a row's guessed cost: a budget that leaves less leaves the row out
 
 
@@ -135,6 +136,10 @@ class _Comparison:
     def left(self) -> float:
         return self.end - time.monotonic()
 
+    def _fits(self, seconds: float) -> bool:
+        """Whether another run that takes so long may be made: short ones may as long as there is any time at all."""
+        return seconds <= max(self.left, min(SHORT, self.last - time.monotonic()))
+
     def result(self, repeat: int) -> Result:
         row = self.row
         try:
@@ -157,11 +162,11 @@ class _Comparison:
         for _ in range(repeat - 1):
             for place, entry in enumerate(entries):
                 number = self.numbered[place][0]
-                if entry.outcome == "passed" and spent[place] <= self.left:
+                if entry.outcome == "passed" and self._fits(spent[place]):
                     began = time.monotonic()
                     entries[place] = self._again(number, entry, judge)
                     spent[place] = time.monotonic() - began
-                if place == 0 and base is not None and base_judge is not None and spent[place] <= self.left:
+                if place == 0 and base is not None and base_judge is not None and self._fits(spent[place]):
                     base = self._again(number, base, base_judge)
         return Result(row, tuple(entries), base)
 
@@ -190,14 +195,15 @@ class _Comparison:
         name = contender.name
         if installed is None:
             return Entry(name, "", "not installed", note=f"pip install {contender.package}")
-        asked, first, entry = self.row.tol, None, Entry(name, installed, "not run", note="the row's time is spent")
+        entry = Entry(name, installed, "not run", note="the row's time is spent")
+        asked, first, taken = self.row.tol, None, 0.0
         trouble = self._get_ready(number, contender.package, judge) if self.left > 0 else None
         if trouble is not None:
             return entry._replace(outcome="failed", note=trouble)
         stubborn = number == 0 or measure_of(judge.problem.task.kind) in ("residual", "error")
         for _ in range(STEPS):
             limit = min(LONGEST, self.left * share if first is None else min(self.left, 2 * PATIENCE * first + 5))
-            if limit <= 0:
+            if limit <= 0 or (first is not None and limit < first):
                 return entry
             try:
                 told = self._ask(number, contender.package, judge, asked, limit)
@@ -205,8 +211,8 @@ class _Comparison:
                 note = f"stopped after {limit:.0f} s, asked for {asked:.1e}"
                 if judge.problem.task.kind == "predict":  # what was stopped may have been the training
                     return entry._replace(outcome="failed" if first is None else entry.outcome, note=note)
-                taken = max(limit, 0.0 if first is None else entry.seconds)
-                return entry._replace(outcome="stopped", seconds=taken, processor=taken, asked=asked, note=note)
+                bound = max(limit, 0.0 if first is None else entry.seconds)
+                return entry._replace(outcome="stopped", seconds=bound, processor=bound, asked=asked, note=note)
             if isinstance(told, str):
                 return entry._replace(outcome="failed" if first is None else entry.outcome, note=told)
             answer, gap = told
@@ -223,9 +229,10 @@ class _Comparison:
                 answer.facts,
             )
             first = answer.seconds if first is None else first
-            if passed or stubborn or answer.seconds >= PATIENCE * first:
+            taken += answer.seconds
+            if passed or stubborn or taken >= PATIENCE * first:
                 return entry
-            asked /= TIGHTER
+            asked /= min(max(TIGHTER, 2.0 * gap / self.row.tol), TIGHTEST)
         return entry
 
     def _again(self, number: int, entry: Entry, judge: Judge) -> Entry:

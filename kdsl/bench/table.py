@@ -101,7 +101,8 @@ def what_limits(result: Result, machine: Machine) -> str:
             f"a factorisation, {speed:.3g} of {machine.gflops:.0f} GFLOP/s, {facts.get('refinements', 0)} refinements"
         )
     if "products" in facts:
-        return f"{facts['products']} products with the Gram matrix"
+        rough = f" and {facts['single_products']} in single precision" if "single_products" in facts else ""
+        return f"{facts['products']} products with the Gram matrix{rough}"
     return f"by {facts['backend']}" if "backend" in facts else ""
 
 

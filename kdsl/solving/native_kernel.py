@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.normal_form import Floats
+from kdsl.solving.normal_form import Floats, GramOracle
 
 if TYPE_CHECKING:
     from kdsl import _core
@@ -60,3 +62,21 @@ def core_points(kernel: NativeKernel, centre: Floats | None) -> _core.Points:
     return _core.Points.sparse(
         csr.indptr.astype(np.int64), csr.indices.astype(np.int32), np.ascontiguousarray(csr.data), csr.shape[1]
     )
+
+
+def rough_product(gram: GramOracle, threads: int | None = None) -> Callable[[Floats], Floats] | None:
+    """K v in single precision by the core; None where it does not know the kernel or single precision may overflow."""
+    kernel = gram.native() if isinstance(gram, OffersNative) else None
+    if kernel is None or kernel.kind not in ("gaussian", "laplacian") or not kernel.gamma >= 0:
+        return None
+    from kdsl import _core
+
+    points = core_points(kernel, centre_of(kernel))
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = threads or available or 1
+
+    def product(v: Floats) -> Floats:
+        weight = np.ascontiguousarray(v, dtype=np.float64)
+        return _core.kernel_product(kernel.kind, kernel.gamma, 0.0, 1, points, weight, points, workers, True)
+
+    return product

@@ -95,7 +95,8 @@ def test_contenders_take_turns_and_the_best_run_counts(monkeypatch: pytest.Monke
 def test_a_peer_that_misses_is_asked_for_less_until_it_meets_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     result, asked = result_of(monkeypatch, [Scripted("scikit-learn", as_good_as(10.0))])
     tolerances = [tol for name, tol in asked if name == "scikit-learn"]
-    assert tolerances == [1e-3, 2.5e-4, 6.25e-5, 6.25e-5, 6.25e-5]
+    first, second, *again = tolerances
+    assert first == 1e-3 and 1e-5 <= second <= 2.5e-4 and again == [second, second]
     assert result.entries[1].outcome == "passed" and result.entries[1].gap <= 1.01e-3
 
 
@@ -104,7 +105,7 @@ def test_a_peer_that_never_meets_it_bounds_the_ratio(monkeypatch: pytest.MonkeyP
         return as_good_as(0.5, 1.0 if tol > 5e-4 else 11.0)(problem, 0.1)
 
     result, asked = result_of(monkeypatch, [Scripted("scikit-learn", stubborn)])
-    assert [tol for name, tol in asked if name == "scikit-learn"] == [1e-3, 2.5e-4]  # eleven times as long: enough
+    assert len([tol for name, tol in asked if name == "scikit-learn"]) == 2  # eleven times as long: enough
     ratio = result.ratios[0]
     assert result.entries[1].outcome == "missed" and ratio.bound and ratio.ratio == pytest.approx(110.0)
     assert ratio.reached is True and ">= 110" in markdown([result], MACHINE)

@@ -2,9 +2,12 @@
 
 Solves   min 1/2 t'Ht + p't  subject to  At = a,   H = Q + diag(curvature), Q = sum_H S'KS
 Given    the Gram oracles' products with a vector; the rows A, few and dense or many and sparse
-Returns  t whose duality gap sum_k r_k^2 / (2 curvature_k), r = H t + p + A'm, meets the tolerance
+Returns  t whose duality gap sum_k r_k^2 / (2 curvature_k), r = H t + p + A'm, meets the tolerance; or, where m - M
+         is asked for, which is at most 2 max |r|, t with a residual so small
 How      projected preconditioned conjugate gradients (Gould, Hribar and Nocedal 2001): residuals are projected on the
-         null space of A in the metric of diag(H); residuals are recomputed from t where they have drifted
+         null space of A in the metric of diag(H); residuals are recomputed from t where they have drifted. Products
+         are in single precision where the core knows the kernel and that leads on: then residuals are those of double
+         precision at every start, each start being a step of iterative refinement
 """
 
 from __future__ import annotations
@@ -17,10 +20,14 @@ import scipy.sparse as sp
 from kdsl.solving.backends.interface import Backend, Options, Progress, always, own_version
 from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
+from kdsl.solving.native_kernel import rough_product
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 REFRESH = 50  # iterations between two residuals computed from t itself
+DRIFT = 0.1  # of the residual: single precision has lost it when its own is as far off
+DIGITS = 1e-5  # of the residual at a start: what single precision is trusted with
+HEADWAY = 0.1  # of the residual at a start that must be left at most, else single precision is not for this problem
 STAGNANT = 20  # refreshes without progress after which rounding is blamed
 ROUNDING = "rounding in double precision stopped progress before the tolerance was reached"
 
@@ -29,7 +36,7 @@ def solve(
     problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
 ) -> RawSolution:
     began = time.perf_counter()
-    system = _System(problem)
+    system = _System(problem, options.threads)
     limit = options.max_iterations or max(2000, 20 * problem.size)
     t, rows_met = system.feasible(np.zeros(problem.size) if start is None else np.asarray(start, float))
     if not rows_met:
@@ -38,25 +45,35 @@ def solve(
     gap, best, stagnant, iteration = np.inf, np.inf, 0, 0
     size = 1.0
     r = system.residual(t)
-    d, before = np.zeros(problem.size), np.inf
+    d, before, norm = np.zeros(problem.size), np.inf, float(np.linalg.norm(r))
     while True:
         late = time.perf_counter() - began > options.time_limit
         spent = iteration >= limit
-        if iteration % REFRESH == 0 or late or spent or system.gap(r) <= options.tol * size / 8:
-            r = system.residual(t)
+        known = system.single and np.linalg.norm(r) <= DIGITS * norm
+        if iteration % REFRESH == 0 or late or spent or known or system.excess(r, options, size) <= 1 / 2:
+            exact = system.residual(t)
             size = max(1.0, abs(system.value))
-            gap = system.gap(r) / size
+            gap = system.gap(exact) / size
+            if system.single and (known or not np.linalg.norm(exact - r) <= DRIFT * np.linalg.norm(exact)):
+                left, before = float(np.linalg.norm(exact)), np.inf
+                system.single = left <= HEADWAY * norm
+                r, norm = exact, left
+            elif not system.single:
+                r = exact
             stagnant = 0 if gap < best / 2 else stagnant + 1
             best = min(best, gap)
             stopped = progress is not None and progress(iteration, gap)
-            status, message = _outcome(gap <= options.tol / 4, stagnant, bool(stopped), late, spent)
+            status, message = _outcome(system.excess(exact, options, size) <= 1, stagnant, bool(stopped), late, spent)
             if status is not None:
                 break
         g = system.project(r)
         rg = float(r @ g)
         d = rg / before * d - g
-        along = system.times(d)
+        along = system.times(d, system.single)
         bend = float(d @ along)
+        if system.single and not bend > 0:
+            system.single, r, before = False, system.residual(t), np.inf
+            continue
         if rg <= 0 or bend <= 0:
             status, message = "stalled", ROUNDING
             break
@@ -64,14 +81,14 @@ def solve(
         r = system.reduce(r + rg / bend * along)
         before = rg
         iteration += 1
-    facts = {"relative_gap": gap, "products": system.products}
+    facts = {"relative_gap": gap, "products": system.products, "single_products": system.single_products}
     return RawSolution(t, iteration, status, message, time.perf_counter() - began, facts)
 
 
 def _outcome(done: bool, stagnant: int, stopped: bool, late: bool, spent: bool) -> tuple[Status | None, str]:
     """Why to stop here, or None."""
     if done:
-        return "solved", "the residual's duality gap is within the tolerance"
+        return "solved", "the residual is within the tolerance"
     if stopped:
         return "interrupted", "stopped by the callback"
     if stagnant > STAGNANT:
@@ -84,8 +101,10 @@ def _outcome(done: bool, stagnant: int, stopped: bool, late: bool, spent: bool) 
 class _System:
     """H as an operator, and the projection on the null space of A in the metric of diag(H)."""
 
-    def __init__(self, problem: NormalForm) -> None:
+    def __init__(self, problem: NormalForm, threads: int | None) -> None:
         h = problem.separable
+        self.rough = [rough_product(block.gram, threads) for block in problem.blocks]
+        self.single = all(product is not None for product in self.rough)
         self.blocks = [(b, sp.csr_array(b.atoms), sp.csr_array(b.atoms.T)) for b in problem.blocks]
         self.points = [linear_points(block) for block in problem.blocks]
         self.curvature, self.p = h.curvature, h.slope.astype(float)
@@ -101,7 +120,7 @@ class _System:
         self.A, self.a = sp.csr_array(problem.rows.matrix), np.asarray(problem.rows.target, float)
         self.inverse = np.linalg.pinv((self.A @ sp.diags_array(1 / self.metric) @ self.A.T).toarray(), hermitian=True)
         self.plain = np.linalg.pinv((self.A @ self.A.T).toarray(), hermitian=True)
-        self.products, self.value = 0, 0.0
+        self.products, self.single_products, self.value = 0, 0, 0.0
 
     def residual(self, t: Floats) -> Floats:
         """H t + p + A'm; the objective at t is left in `value`."""
@@ -109,12 +128,16 @@ class _System:
         self.value = float(t @ (image / 2 + self.p)) + self.constant
         return self.reduce(image + self.p)
 
-    def times(self, t: Floats) -> Floats:
-        self.products += 1
+    def times(self, t: Floats, single: bool = False) -> Floats:
+        self.products += not single
+        self.single_products += single
         image: Floats = self.curvature * t
-        for (block, atoms, across), X in zip(self.blocks, self.points, strict=True):
+        for (block, atoms, across), X, rough in zip(self.blocks, self.points, self.rough, strict=True):
             v = atoms @ t
-            image = image + across @ (block.gram.matvec(v) if X is None else X @ (X.T @ v))
+            if single and rough is not None:
+                image = image + across @ rough(v)
+            else:
+                image = image + across @ (block.gram.matvec(v) if X is None else X @ (X.T @ v))
         return image
 
     def feasible(self, t: Floats) -> tuple[Floats, bool]:
@@ -137,6 +160,12 @@ class _System:
             return g
         projected: Floats = g - (self.A.T @ (self.inverse @ (self.A @ g))) / self.metric
         return projected
+
+    def excess(self, r: Floats, options: Options, size: float) -> float:
+        """By how many times the residual exceeds what is asked for."""
+        if options.kkt_tol is not None:
+            return float(np.abs(r).max(initial=0.0)) * (2 if len(self.a) else 1) / options.kkt_tol
+        return self.gap(r) / size / (options.tol / 4)
 
     def gap(self, r: Floats) -> float:
         """sum_k r_k^2 / (2 curvature_k): h_k(t_k) + h_k*(-gradient_k) + t_k gradient_k of a quadratic h_k."""
