@@ -19,7 +19,7 @@ ALLOWED = 1.01  # times the tolerance
 TIGHTER, TIGHTEST = 4.0, 100.0  # a peer that misses is asked for twice what it missed by, and within these
 STEPS = 8
 PATIENCE = 10.0  # times its first run that a peer may take in all to meet the tolerance
-LONGEST = 900.0  # seconds that anything may take where there is no budget
+LONGEST, GENEROUS = 900.0, 20.0  # seconds that anything may take without a budget, and times its row's guessed cost
 SHARE = 0.5  # of what is left for a row that one peer may take at its first run
 SHORT = 1.0  # seconds of a run that is repeated even where its row's time is spent
 LEAST = 0.05  # of a row's guessed cost: a budget that leaves less leaves the row out
@@ -202,7 +202,8 @@ class _Comparison:
             return entry._replace(outcome="failed", note=trouble)
         stubborn = number == 0 or measure_of(judge.problem.task.kind) in ("residual", "error")
         for _ in range(STEPS):
-            limit = min(LONGEST, self.left * share if first is None else min(self.left, 2 * PATIENCE * first + 5))
+            at_most = min(LONGEST, GENEROUS * self.row.cost, self.left)
+            limit = min(at_most, self.left * share) if first is None else min(at_most, 2 * PATIENCE * first + 5)
             if limit <= 0 or (first is not None and limit < first):
                 return entry
             try:

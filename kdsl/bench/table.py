@@ -18,11 +18,11 @@ VERDICTS = {True: "reached", False: "not reached", None: "-"}
 INTRODUCTION = """\
 # Results
 
-Written by `kdsl bench GROUP --write`. Ratios are a peer's time over kdsl's (for rows with "/": kdsl's time over its
-own for the model named after the stroke), each the best of several alternating runs. kdsl's seconds are those of
-lowering and solving on NumPy arrays; reading the data and the certificate are told apart. A peer's are those of its
-`fit`. Every gap is recomputed outside all of them in float64. ">=": the peer was asked for less and less, met the
-tolerance never, and ended at the gap shown; or it was stopped.
+Written by `kdsl bench GROUP --write`. Ratios are a peer's time over kdsl's; for rows with "/", kdsl's time over its own
+for the model after the stroke. Times are the best of several alternating runs. kdsl's are those of lowering and solving
+on NumPy arrays; reading the data and the certificate are told apart (the processor time has all of them). A peer's are
+those of its `fit`. Every gap is recomputed outside all of them in float64. ">=": the peer was asked for less and less,
+never met the tolerance, and ended at the gap shown; or it was stopped.
 """
 
 
@@ -103,7 +103,10 @@ def what_limits(result: Result, machine: Machine) -> str:
     if "products" in facts:
         rough = f" and {facts['single_products']} in single precision" if "single_products" in facts else ""
         return f"{facts['products']} products with the Gram matrix{rough}"
-    return f"by {facts['backend']}" if "backend" in facts else ""
+    if "backend" not in facts:
+        return ""
+    strategy = f", {facts['strategy']}" if "strategy" in facts else ""
+    return f"by {facts['backend']}{strategy}, {facts.get('iterations', 0)} iterations"
 
 
 def markdown(results: list[Result], machine: Machine) -> str:
@@ -132,7 +135,23 @@ def markdown(results: list[Result], machine: Machine) -> str:
     ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     lines += [f"\nNot installed: {', '.join(absent)}."] if absent else []
+    lines += ["", *summary(results)] if len(results) > 1 and not any(result.row.targets for result in results) else []
     return "\n".join(lines) + "\n"
+
+
+def summary(results: list[Result]) -> list[str]:
+    """Of rows without targets: how often each contender met the tolerance, and the geometric mean of the ratios."""
+    ran = [result for result in results if result.own.outcome != "not run"]
+    told = []
+    for name in dict.fromkeys(entry.name for result in ran for entry in result.entries):
+        pairs = [(entry, result.own) for result in ran for entry in result.entries if entry.name == name]
+        met = [(peer, own) for peer, own in pairs if peer.outcome == "passed"]
+        ratios = [peer.seconds / own.seconds for peer, own in met if own.outcome == "passed"]
+        mean = (
+            f", geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3g}" if ratios else ""
+        )
+        told.append(f"- {name}: {len(met)} of {len(pairs)} within the tolerance{mean if name != 'kdsl' else ''}")
+    return told
 
 
 def section(group: str, results: list[Result], machine: Machine) -> str:

@@ -16,7 +16,7 @@ from kdsl.bench.peers import Cvxpy, SnapML, contenders, version
 from kdsl.bench.problems import Problem, Task, make
 from kdsl.bench.rows import GROUPS, Row, Target, rows_of
 from kdsl.bench.runner import Entry, Result
-from kdsl.bench.table import markdown, merged, section, what_limits
+from kdsl.bench.table import markdown, merged, section, summary, what_limits
 from kdsl.bench.worker import TimeOut, Worker
 
 TASK = Task("c-svc", "two Gaussians", 60, 10)
@@ -138,7 +138,7 @@ def test_accidents_are_lines_of_the_table(monkeypatch: pytest.MonkeyPatch) -> No
     assert [entry.outcome for entry in result.entries] == ["passed", "stopped", "failed", "not installed"]
     assert result.entries[2].note == "it broke" and result.entries[3].note == "pip install no-such-package"
     table = section("engine", [result], MACHINE)
-    assert "Not installed: absent." in table and "stopped after 900 s" in table and "it broke" in table
+    assert "Not installed: absent." in table and "stopped after 20 s" in table and "it broke" in table
 
 
 def test_kdsl_has_to_meet_the_tolerance_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +189,24 @@ def test_a_group_is_replaced_in_the_results_and_the_others_are_kept() -> None:
     again = merged(both, "engine", section("engine", [result._replace(note="another day")], MACHINE))
     assert [line for line in again.splitlines() if line.startswith("#")] == ["# Results", "## engine", "## path"]
     assert again.count("another day") == 2 and both.count("another day") == 0
+
+
+def test_rows_without_targets_are_summed_up() -> None:
+    row = Row("qp", "l={n:,}", TASK, 1e-3, (), 60, 1.0)
+
+    def entry(name: str, seconds: float, outcome: runner.Outcome = "passed") -> Entry:
+        return Entry(name, "1", outcome, seconds, seconds, 1e-4, 1e-3, 3)
+
+    results = [
+        Result(row, (entry("kdsl", 1.0), entry("A", 2.0), entry("B", 3.0, "missed"))),
+        Result(row, (entry("kdsl", 1.0), entry("A", 8.0), entry("B", 3.0))),
+    ]
+    assert summary(results) == [
+        "- kdsl: 2 of 2 within the tolerance",
+        "- A: 2 of 2 within the tolerance, geometric mean of the ratios 4",
+        "- B: 1 of 2 within the tolerance, geometric mean of the ratios 3",
+    ]
+    assert summary(results)[1] in markdown(results, MACHINE)
 
 
 def test_a_worker_that_is_stopped_or_ends_is_started_again() -> None:
