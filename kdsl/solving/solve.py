@@ -36,6 +36,7 @@ _UNPROVEN = "a stationary point; no gap can be closed under an indefinite Gram m
 _LOOSE_NORM = "K623"
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
 _LOOSE = 1e-3  # of the bound on a norm, left unused where it is called loose
+_INTERRUPTED = "interrupted; the best so far"
 _LIMITS = {"iteration_limit": "user_limit", "time_limit": "user_limit", "interrupted": "user_limit"}
 
 
@@ -50,6 +51,10 @@ def solve_posed(
     began = time.perf_counter()
     outer = None
     if posed.energies.outer is not None:
+        at_one = lower(posed.energies, posed.values, posed.spaces, 1.0, posed.saturated)
+        conflict = row_conflict(at_one.problem)  # the multiplier of the norm is in no row
+        if conflict is not None:
+            raise explain_conflict(posed, at_one, conflict)
         raw, chosen, outer = search_norm(posed, options, backend, progress)
         lowered_at = began
         point = certify(posed, raw.theta, outer)
@@ -181,6 +186,7 @@ def _solution(
 ) -> Solution:
     proven = point.certificate.status(options.tol, options.kkt_tol)
     status, message = proven or _LIMITS.get(raw.status, "solver_error"), raw.message
+    message = _INTERRUPTED if raw.status == "interrupted" else message
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"
     repairs = {name: space.repair for name, space in posed.spaces.items() if space.repair is not None}

@@ -10,7 +10,7 @@ from kdsl import pipeline
 from kdsl.cli.binding_options import add_data_options, add_resource_options, exit_code, messages, pair, tables_of
 from kdsl.cli.sources import Source, has_errors, on_spec, report
 from kdsl.cli.terminal import Console
-from kdsl.cli.verbs.solve import EXIT, OTHERWISE, add_solver_options, kernels_parse, options_of, prepare_problem
+from kdsl.cli.verbs.solve import EXIT, OTHERWISE, add_solver_options, kernel_faults, options_of, prepare_problem
 from kdsl.language.diagnostics import KdslError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _of_spec(source: Source, output: str, arguments: Namespace, console: Console
     report(checked.diagnostics, source, console)
     if checked.model is None or has_errors(checked.diagnostics):
         return 1
-    if not kernels_parse(arguments.kernel or [], console):
+    if kernel_faults(arguments.kernel or [], console):
         return 1
     try:
         if arguments.kind == "loss":

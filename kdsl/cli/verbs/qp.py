@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 EXIT = {"optimal": 0, "infeasible": 1, "unbounded": 1, "infeasible_or_unbounded": 1}
 OTHERWISE = 3
-USAGE_CODES, ENVIRONMENT_CODES = ("K602",), ("K603", "K607")
+USAGE_CODES, ENVIRONMENT_CODES = ("K602",), ("K501", "K603", "K607")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -38,11 +38,14 @@ def run(arguments: Namespace, console: Console) -> int:
 
     from kdsl.solving.backends.interface import Options
     from kdsl.solving.general_qp import solve_qp
-    from kdsl.solving.qp_files import read_qp
 
     began = perf_counter()
+    if arguments.output is not None:
+        from kdsl.models.container import check_place
+
+        check_place(arguments.output)
     try:
-        program = read_qp(arguments.file)
+        program = _read(arguments.file)
         read = perf_counter() - began
         options = Options(arguments.tol, max_iterations=arguments.max_iterations, time_limit=arguments.time_limit)
         found = solve_qp(program, arguments.backend, arguments.psd, options)
@@ -50,8 +53,6 @@ def run(arguments: Namespace, console: Console) -> int:
         _report(error.diagnostics, arguments.file, console)
         codes = [diagnostic.code for diagnostic in error.diagnostics]
         return 2 if codes[0] in USAGE_CODES else 4 if codes[0] in ENVIRONMENT_CODES else 1
-    if arguments.output is not None:
-        _write(arguments.output, found)
     if arguments.json:
         import json
 
@@ -59,6 +60,8 @@ def run(arguments: Namespace, console: Console) -> int:
     else:
         _report(found.warnings, arguments.file, console)
         console.out(_text(arguments.file, program, found))
+    if arguments.output is not None:
+        _write(arguments.output, found)
     return EXIT.get(found.status, OTHERWISE)
 
 
@@ -69,17 +72,32 @@ def _report(diagnostics: tuple[Diagnostic, ...], path: str, console: Console) ->
         console.err(render_text(diagnostics, "", path, console.colour_err, console.ascii))
 
 
+def _read(path: str) -> ExplicitQP:
+    from kdsl.binding.opening import missing_file
+    from kdsl.solving.qp_files import read_qp
+
+    try:
+        return read_qp(path)
+    except FileNotFoundError:
+        raise missing_file(path) from None
+
+
 def _write(path: str, found: QPSolution) -> None:
+    """The whole file or the old one."""
     import numpy as np
 
-    with open(path, "wb") as file:
+    from kdsl.models.container import replacing
+
+    with replacing(path) as file:
         np.savez(file, x=found.x, y=found.y, z=found.z)
 
 
 def _text(path: str, program: ExplicitQP, found: QPSolution) -> str:
+    from kdsl.binding.faults import count
+
     c = found.certificate
     lines = [
-        ("problem", f"{path}: {program.size:,} variables, {len(program.l):,} rows"),
+        ("problem", f"{path}: {count(program.size, 'variable')}, {count(len(program.l), 'row')}"),
         ("P", found.psd.describe()),
         ("route", found.reason),
         ("status", f"{found.status}, by {found.backend}"),

@@ -82,9 +82,12 @@ def run(arguments: Namespace, console: Console) -> int:
 def _solve(source: Source, arguments: Namespace, console: Console) -> int:
     checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
     if checked.model is None or has_errors(checked.diagnostics):
+        _print_error(checked.diagnostics, arguments, console)
         report(checked.diagnostics, source, console)
         return 1
-    if not kernels_parse(arguments.kernel or [], console):
+    unreadable = kernel_faults(arguments.kernel or [], console)
+    if unreadable:
+        _print_error(unreadable, arguments, console)
         return 1
     for place in (arguments.output, arguments.report):
         if place is not None:
@@ -98,8 +101,8 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
         return _failed(error, arguments, console)
 
 
-def kernels_parse(given: list[str], console: Console) -> bool:
-    """Whether the kernels of the command line are kernels; what is wrong is shown where it stands in them."""
+def kernel_faults(given: list[str], console: Console) -> tuple[Diagnostic, ...]:
+    """What is wrong with the kernels of the command line, shown where it stands; nothing if they are kernels."""
     from kdsl.cli.binding_options import FUNCTION
     from kdsl.language.parser import parse_kernel
 
@@ -112,8 +115,8 @@ def kernels_parse(given: list[str], console: Console) -> bool:
             parse_kernel(whole)
         except KdslError as error:
             report(error.diagnostics, Source(whole, "", "--kernel"), console)
-            return False
-    return True
+            return error.diagnostics
+    return ()
 
 
 def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
@@ -247,12 +250,17 @@ def _bounds(solution: Solution, arguments: Namespace) -> tuple[Bound, ...]:
 
 
 def _failed(error: KdslError, arguments: Namespace, console: Console) -> int:
+    _print_error(error.diagnostics, arguments, console)
+    messages(error.diagnostics, console)
+    return exit_code(error)
+
+
+def _print_error(found: tuple[Diagnostic, ...], arguments: Namespace, console: Console) -> None:
+    """Where JSON is wanted, an object that says what is wrong, and nothing otherwise."""
     if arguments.json:
         import json
 
         from kdsl.models.report import SCHEMA, warning_entry
 
-        entry = {"schema": SCHEMA, "status": "error", "diagnostics": [warning_entry(d) for d in error.diagnostics]}
+        entry = {"schema": SCHEMA, "status": "error", "diagnostics": [warning_entry(d) for d in found]}
         console.out_file(json.dumps(entry, indent=2) + "\n")
-    messages(error.diagnostics, console)
-    return exit_code(error)

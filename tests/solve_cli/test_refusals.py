@@ -1,0 +1,58 @@
+"""What is refused is refused in the form that was asked for, and what has no solution is not called an error."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_runs import kdsl, write_table
+
+ONE_CLASS = {"u": np.arange(12.0), "y": np.ones(12)}
+SCHEMA = {"schema", "status", "diagnostics"}
+
+
+def test_json_speaks_of_a_spec_and_of_a_kernel_too(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
+    (tmp_path / "bad.kspec").write_text("model bad\nindex i in 1..l\nminimize 3\n")
+    in_spec = kdsl("solve", tmp_path / "bad.kspec", "--data", table, "--json")
+    in_kernel = kdsl("solve", "svm_1norm", "--data", table, "--json", "--kernel", "k = rbf(")
+    for outcome in (in_spec, in_kernel):
+        assert outcome.code == 1
+        assert set(outcome.json) == SCHEMA and outcome.json["status"] == "error"
+        assert outcome.json["diagnostics"][0]["code"].startswith("K")
+        assert f"[{outcome.json['diagnostics'][0]['code']}]" in outcome.err
+
+
+@pytest.mark.parametrize("spec", ["svm_hard_unit", "svm_1norm_unit", "svm_2norm_unit", "svm_nu", "svm_nu_sum"])
+def test_a_margin_without_a_second_class_is_unbounded(spec: str, tmp_path: Path) -> None:
+    outcome = kdsl("solve", spec, "--data", write_table(tmp_path / "t.csv", ONE_CLASS), "--json")
+    assert outcome.code == 1
+    assert outcome.json["status"] == "unbounded"
+    assert "error[K620]" in outcome.err and "one class" in outcome.err
+
+
+def test_a_program_that_is_not_there_has_a_code(tmp_path: Path) -> None:
+    outcome = kdsl("qp", tmp_path / "program.npz")
+    assert outcome.code == 4 and "error[K501]" in outcome.err
+
+
+def test_a_result_of_qp_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez(tmp_path / "p.npz", P=np.eye(2), q=np.ones(2))
+    place = tmp_path / "x.npz"
+    place.write_text("old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", full)
+        outcome = kdsl("qp", tmp_path / "p.npz", "-o", place)
+    assert outcome.code == 4 and "No space left" in outcome.err
+    assert "optimal" in outcome.out
+    assert place.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["p.npz", "x.npz"]
+    assert kdsl("qp", tmp_path / "p.npz", "-o", place).code == 0
+    assert np.load(place)["x"] == pytest.approx([-1, -1]) and stat.S_ISREG(place.stat().st_mode)
+    assert kdsl("qp", tmp_path / "p.npz", "-o", tmp_path / "none" / "x.npz").out == ""
