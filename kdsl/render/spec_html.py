@@ -18,7 +18,7 @@ pre.spec code { font-size: 1em; }
 """
 
 
-def spec_html(text: str) -> str:
+def highlighted(text: str) -> str:
     """A <pre> that holds the text, letter by letter, with a <span> around every word that is not a plain name."""
     parts: list[str] = []
     end = 0

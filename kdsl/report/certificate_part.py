@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from kdsl.report.parts import Html, code, figure, joined, listed, paragraph, prose, section, small, table, together
+from kdsl.report.parts import Html, code, figure, joined, listed, paragraph, prose, section, small, tabulated, together
 
 if TYPE_CHECKING:
     from kdsl.report.account import Account
@@ -50,15 +50,15 @@ def verdict(account: Account) -> Html:
     return together(words, proven if account.convex and math.isfinite(certificate.gap) else "", told, lost)
 
 
-def certificate_part(account: Account) -> Html:
+def certificate_section(account: Account) -> Html:
     certificate = account.certificate
     if certificate is None:
         return section("certificate", "Why there is no solution", *_refusal(account))
     names, worst = _figures(account, certificate), [_residual(r) for r in certificate.residuals]
     blocks: list[str] = [paragraph(part) for part in _proof(account, certificate)]
-    blocks.append(table("The figures", ("figure", "value", "what it is"), names, frozenset({1})))
+    blocks.append(tabulated("The figures", ("figure", "value", "what it is"), names, frozenset({1})))
     caption = "The conditions of Karush, Kuhn and Tucker, each at its worst member"
-    blocks.append(table(caption, ("condition", "off by", "at"), worst, frozenset({1})))
+    blocks.append(tabulated(caption, ("condition", "off by", "at"), worst, frozenset({1})))
     return section("certificate", "The certificate", *blocks, *_again(account))
 
 
@@ -176,7 +176,7 @@ def _refusal(account: Account) -> list[Html]:
     rows = [(code(from_one(name)), figure(value, 6)) for name, value in weights.items()]
     if rows:
         caption = "The witness: weights that prove it, checked outside the solver"
-        blocks.append(table(caption, ("of", "weight"), rows, frozenset({1})))
+        blocks.append(tabulated(caption, ("of", "weight"), rows, frozenset({1})))
     if measured:
         told = (together(words, " ", small(measured[name])) for name, words in RAY.items())
         blocks.append(paragraph("Measured on all of them: ", joined(told), "."))

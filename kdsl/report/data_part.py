@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kdsl.binding.faults import count
 from kdsl.binding.points import column_moments, column_ranges
-from kdsl.report.parts import Html, code, facts, figure, joined, paragraph, safe, section, table, together
+from kdsl.report.parts import Html, code, described, figure, joined, paragraph, safe, section, tabulated, together
 
 if TYPE_CHECKING:
     from kdsl.binding.bound import Bound
@@ -27,7 +27,7 @@ SCALINGS = {
 }
 
 
-def data_part(account: Account) -> Html:
+def data_section(account: Account) -> Html:
     model, bound = account.derivation.model, account.bound
     sizes = joined(f"{name} = {size:,}" for name, size in bound.sizes.items())
     general: list[tuple[str, str]] = [("sizes", sizes)] if bound.sizes else []
@@ -36,8 +36,8 @@ def data_part(account: Account) -> Html:
         general.append(("scaling", _scaling_words(bound.scaling)))
     general.append(("hash", code(f"SHA-256 {bound.data_hash}")))
     rows = [_datum(datum, bound) for datum in model.data]
-    blocks: list[str] = [table("What each datum of the spec is bound to", ("datum", "from", "what it holds"), rows)]
-    blocks.append(facts(general))
+    blocks: list[str] = [tabulated("What each datum of the spec is bound to", ("datum", "from", "what it holds"), rows)]
+    blocks.append(described(general))
     shown: set[tuple[str, ...]] = set()
     for name, feature_map in bound.feature_maps.items():
         points = bound.points.get(name)
@@ -101,7 +101,7 @@ def _counted(pairs: list[tuple[str, int]]) -> Html:
 
 def _scaling_words(scaling: Scaling) -> str:
     if scaling.kind == "none":
-        return "none: the kernel sees the numbers as they are in the data"
+        return "none: the numbers are used as they are in the data"
     return (
         f"{scaling.kind}: every feature is {SCALINGS[scaling.kind]}; value, dual, residuals and the parameters of "
         "kernels are in these units, the ranges below in those of the data"
@@ -118,14 +118,14 @@ def _features(name: str, feature_map: FeatureMap, values: Matrix, again: bool) -
     mean, spread = mean / scaling.factor + scaling.offset, spread / scaling.factor
     header = ["feature", "least", "greatest", "mean", "deviation"]
     scaled = scaling.kind != "none"
-    header += ["less", "times"] if scaled else []
+    header += ["offset", "factor"] if scaled else []
     rows = []
     for k, feature in enumerate(feature_map.names[:FEATURES]):
         numbers = [low[k], high[k], mean[k], spread[k]] + ([scaling.offset[k], scaling.factor[k]] if scaled else [])
         rows.append([code(feature), *(figure(float(number), 5) for number in numbers)])
     caption = f"The features of {name}, in the units of the data"
-    caption += "; a scaled value is the value less and times the two last columns" if scaled else ""
-    blocks: list[str] = [table(caption, header, rows, frozenset(range(1, len(header))))]
+    caption += "; what is used is (value − offset) × factor" if scaled else ""
+    blocks: list[str] = [tabulated(caption, header, rows, frozenset(range(1, len(header))))]
     if len(feature_map.names) > FEATURES:
         left = len(feature_map.names) - FEATURES
         blocks.append(paragraph(f"{count(left, 'feature')} more than the table shows."))

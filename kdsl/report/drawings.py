@@ -36,7 +36,7 @@ class Picture(NamedTuple):
     figure: Callable[[], Figure]
 
 
-def drawings(account: Account) -> Html:
+def drawn(account: Account) -> Html:
     """Every picture that fits, then those that could not be drawn with the reason."""
     shown: list[str] = []
     missing: list[tuple[str, Diagnostic]] = []

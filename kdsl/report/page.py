@@ -8,12 +8,18 @@ from kdsl.binding.faults import count
 from kdsl.models.report import examples, features_words
 from kdsl.render.document import document
 from kdsl.render.html import STYLE, page_html, section_html
-from kdsl.render.spec_html import SPEC_STYLE, spec_html
-from kdsl.report.certificate_part import certificate_part, verdict
-from kdsl.report.data_part import data_part
-from kdsl.report.drawings import drawings
+from kdsl.render.spec_html import SPEC_STYLE, highlighted
+from kdsl.report.certificate_part import certificate_section, verdict
+from kdsl.report.data_part import data_section
+from kdsl.report.drawings import drawn
 from kdsl.report.parts import Html, code, paragraph, safe, section, together
-from kdsl.report.solution_part import bounds_part, route_part, settings_part, solution_part, warnings_part
+from kdsl.report.solution_part import (
+    bounds_section,
+    route_section,
+    settings_section,
+    solution_section,
+    warnings_section,
+)
 from kdsl.report.style import REPORT_STYLE
 
 if TYPE_CHECKING:
@@ -58,23 +64,23 @@ def _parts(account: Account) -> list[tuple[str, str, str]]:
     """(key, name in the contents, HTML) of every part but the derivation."""
     found: list[tuple[str, str, str]] = []
     if account.certificate is None:
-        found.append(("certificate", "Why there is no solution", certificate_part(account)))
+        found.append(("certificate", "Why there is no solution", certificate_section(account)))
     if account.warnings:
-        found.append(("warnings", "Warnings", warnings_part(account.warnings)))
-    spec = Html(spec_html(account.derivation.model.source))
+        found.append(("warnings", "Warnings", warnings_section(account.warnings)))
+    spec = Html(highlighted(account.derivation.model.source))
     found.append(("spec", "The problem", section("spec", "The problem as written", spec)))
-    found.append(("data", "The data", data_part(account)))
+    found.append(("data", "The data", data_section(account)))
     if account.certificate is None:
-        settings = settings_part(account)
+        settings = settings_section(account)
         return [*found, ("route", "The settings", settings)] if settings else found
-    found.append(("route", "The route", route_part(account)))
-    found.append(("certificate", "The certificate", certificate_part(account)))
-    found.append(("solution", "The solution", solution_part(account)))
-    pictures = drawings(account)
+    found.append(("route", "The route", route_section(account)))
+    found.append(("certificate", "The certificate", certificate_section(account)))
+    found.append(("solution", "The solution", solution_section(account)))
+    pictures = drawn(account)
     if pictures:
         found.append(("pictures", "Pictures", section("pictures", "Pictures", pictures)))
     if account.bounds is not None:
-        found.append(("bounds", "Bounds", bounds_part(account.bounds)))
+        found.append(("bounds", "Bounds", bounds_section(account.bounds)))
     return found
 
 

@@ -66,7 +66,7 @@ def paragraph(*parts: str) -> Html:
     return together(Html("<p>"), *parts, Html("</p>"))
 
 
-def table(
+def tabulated(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[int] = frozenset()
 ) -> Html:
     """A table with a caption; the first cell of every row heads it, the columns of `numbers` are set to the right.
@@ -89,7 +89,7 @@ def table(
     return Html("\n".join([*lines, "</tbody></table></div>"]))
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> Html:
+def described(pairs: Iterable[tuple[str, str]]) -> Html:
     """Names with what is to be said of each."""
     lines = [f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in pairs]
     return Html("\n".join(['<dl class="facts">', *lines, "</dl>"]))

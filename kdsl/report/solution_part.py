@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kdsl.report.parts import Html, code, facts, figure, listed, paragraph, prose, safe, section, table, together
+from kdsl.report.parts import (
+    Html,
+    code,
+    described,
+    figure,
+    listed,
+    paragraph,
+    prose,
+    safe,
+    section,
+    tabulated,
+    together,
+)
 
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
@@ -18,7 +30,7 @@ SUPPORT = 1e-9  # of the largest: what counts as not zero
 PARTS = {"read": "reading the data", "lower": "setting up", "solve": "solving", "certify": "certifying"}
 
 
-def route_part(account: Account) -> Html:
+def route_section(account: Account) -> Html:
     pairs: list[tuple[str, str]] = [("chosen", safe(account.reason)), ("solver", code(account.backend))]
     pairs += [(f"kernel {name}", code(description)) for name, description in account.kernels.items()]
     pairs += [(f"parameter {name}", figure(value, 6)) for name, value in account.parameters.items()]
@@ -28,17 +40,17 @@ def route_part(account: Account) -> Html:
     if account.seconds:
         parts = "; ".join(f"{words} {account.seconds[name]:.2g} s" for name, words in PARTS.items())
         pairs.append(("time", f"{account.seconds['total']:.2g} s: {parts}"))
-    return section("route", "The route", facts(pairs))
+    return section("route", "The route", described(pairs))
 
 
-def settings_part(account: Account) -> Html:
+def settings_section(account: Account) -> Html:
     """Kernels and parameters of a problem for which no route was needed."""
     pairs: list[tuple[str, str]] = [(f"kernel {name}", code(text)) for name, text in account.kernels.items()]
     pairs += [(f"parameter {name}", figure(value, 6)) for name, value in account.parameters.items()]
-    return section("route", "The settings", facts(pairs)) if pairs else Html("")
+    return section("route", "The settings", described(pairs)) if pairs else Html("")
 
 
-def solution_part(account: Account) -> Html:
+def solution_section(account: Account) -> Html:
     blocks: list[str] = []
     rows: list[tuple[str, str, str]] = []
     for name, value in account.scalars.items():
@@ -49,7 +61,7 @@ def solution_part(account: Account) -> Html:
         rows.append((code(name), figure(value), remark))
     rows += [(code(name), figure(value), "") for name, value in account.quantities.items()]
     if rows:
-        blocks.append(table("Scalars, norms and totals", ("name", "value", "remark"), rows, frozenset({1})))
+        blocks.append(tabulated("Scalars, norms and totals", ("name", "value", "remark"), rows, frozenset({1})))
     support = account.support
     if support is not None:
         held = f"{support.free:,} free and {support.bound:,} at a bound"
@@ -57,11 +69,11 @@ def solution_part(account: Account) -> Html:
     rows = [_family(name, values, account) for name, values in account.multipliers.items()]
     if rows:
         header = ("condition", "not 0", "largest")
-        blocks.append(table("The multipliers of each condition", header, rows, frozenset({1})))
+        blocks.append(tabulated("The multipliers of each condition", header, rows, frozenset({1})))
     rows = [_family(name, values, account) for name, values in account.slacks.items() if np.size(values)]
     if rows:
         header = ("unknown", "not 0", "largest")
-        blocks.append(table("The unknowns of each example", header, rows, frozenset({1})))
+        blocks.append(tabulated("The unknowns of each example", header, rows, frozenset({1})))
     return section("solution", "The solution", *blocks)
 
 
@@ -79,13 +91,13 @@ def _family(name: str, given: Array, account: Account) -> tuple[str, str, str]:
     return code(name), f"{active:,} of {total:,}", together(figure(float(values[place]), 6), at)
 
 
-def bounds_part(bounds: tuple[Bound, ...]) -> Html:
+def bounds_section(bounds: tuple[Bound, ...]) -> Html:
     """The theorems that were asked for."""
     if not bounds:
         return section("bounds", "Bounds", paragraph("None of the theorems is about a problem of this form."))
     rows = [_bound(bound) for bound in bounds]
     header = ("theorem", "bounds", "by", "with", "remark")
-    blocks = [table("What the texts prove about a solution like this", header, rows, frozenset({2}))]
+    blocks = [tabulated("What the texts prove about a solution like this", header, rows, frozenset({2}))]
     assumed = dict.fromkeys(line for bound in bounds for line in bound.assumptions)
     return section("bounds", "Bounds", *blocks, paragraph("They assume:"), listed(assumed))
 
@@ -101,7 +113,7 @@ def _bound(bound: Bound) -> tuple[str, str, str, str, str]:
     return name, bound.bounds, figure(bound.value, 6), inputs, "; ".join(remarks)
 
 
-def warnings_part(warnings: tuple[Diagnostic, ...]) -> Html:
+def warnings_section(warnings: tuple[Diagnostic, ...]) -> Html:
     """Every warning with its code, its reason and its remedy."""
     items = []
     for warning in warnings:

@@ -10,7 +10,7 @@ from derivations import SPECS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdsl.render.spec_html import spec_html
+from kdsl.render.spec_html import highlighted
 
 
 def letters(page: str) -> str:
@@ -21,7 +21,7 @@ def letters(page: str) -> str:
 @pytest.mark.parametrize("name", SPECS)
 def test_every_letter_of_a_shipped_spec_is_there(name: str) -> None:
     text = SPECS[name].read_text(encoding="utf-8")
-    page = spec_html(text)
+    page = highlighted(text)
     assert letters(page) == text
     assert page.count('<span class="comment">#') == text.count("\n#") + text.startswith("#")
     assert '<span class="word">model</span>' in page
@@ -29,13 +29,13 @@ def test_every_letter_of_a_shipped_spec_is_there(name: str) -> None:
 
 @given(st.text(max_size=80) | st.text(alphabet="#\"<>&[](){}=x1 \n'|^.", max_size=80))
 def test_any_text_comes_through(text: str) -> None:
-    page = spec_html(text)
+    page = highlighted(text)
     assert letters(page) == text
     assert not re.search(r"<(?!/?(pre|code|span)\b)", page)
 
 
 def test_words_are_marked_where_they_are_words() -> None:
-    page = spec_html('model data "model"\nvar w : H(k), b : real # real\nminimize 2 * model\n')
+    page = highlighted('model data "model"\nvar w : H(k), b : real # real\nminimize 2 * model\n')
     assert page.count('<span class="word">model</span>') == 1  # the name and the factor are no statements
     assert '<span class="title">&quot;model&quot;</span>' in page
     assert '<span class="word">real</span> <span class="comment"># real</span>' in page

@@ -49,7 +49,7 @@ class Browser:
         self.call("Page.navigate", url=page.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._events.append(self._read())
-        self.evaluate("new Promise(done => setTimeout(done, 200))")
+        self.evaluate("new Promise(done => setTimeout(done, 50))")
         asked = [e["params"]["request"]["url"] for e in self._events if e["method"] == "Network.requestWillBeSent"]
         said = [
             json.dumps(event["params"])

@@ -20,7 +20,7 @@ from kdsl.report.account import account_of
 from kdsl.report.certificate_part import from_one, verdict
 from kdsl.report.drawings import svg_element, telling
 from kdsl.report.page import report_page
-from kdsl.report.parts import Html, figure, prose, safe, table, together
+from kdsl.report.parts import Html, figure, prose, safe, tabulated, together
 
 
 class Tables(HTMLParser):
@@ -322,8 +322,8 @@ def test_text_is_escaped_once_and_html_never() -> None:
 
 
 def test_a_last_column_without_words_is_left_out() -> None:
-    assert "remark" not in table("t", ("a", "remark"), [("1", ""), ("2", "")])
-    assert "remark" in table("t", ("a", "remark"), [("1", ""), ("2", "x")])
+    assert "remark" not in tabulated("t", ("a", "remark"), [("1", ""), ("2", "")])
+    assert "remark" in tabulated("t", ("a", "remark"), [("1", ""), ("2", "x")])
 
 
 @pytest.mark.parametrize(
