@@ -199,7 +199,7 @@ class _Comparison:
         asked, first, taken = self.row.tol, None, 0.0
         trouble = self._get_ready(number, contender.package, judge) if self.left > 0 else None
         if trouble is not None:
-            return entry._replace(outcome="failed", note=trouble)
+            return entry._replace(outcome="not run" if self.left <= 0 else "failed", note=trouble)
         stubborn = number == 0 or measure_of(judge.problem.task.kind) in ("residual", "error")
         for _ in range(STEPS):
             at_most = min(LONGEST, GENEROUS * self.row.cost, self.left)
@@ -210,6 +210,8 @@ class _Comparison:
                 told = self._ask(number, contender.package, judge, asked, limit)
             except TimeOut:
                 note = f"stopped after {limit:.0f} s, asked for {asked:.1e}"
+                if number == 0 and self.left <= 0:
+                    return entry._replace(note=f"{entry.note} ({limit:.0f} s)")
                 if judge.problem.task.kind == "predict":  # what was stopped may have been the training
                     return entry._replace(outcome="failed" if first is None else entry.outcome, note=note)
                 bound = max(limit, 0.0 if first is None else entry.seconds)

@@ -69,14 +69,18 @@ def as_good_as(factor: float, seconds: float = 1.0) -> Run:
 
 
 def result_of(
-    monkeypatch: pytest.MonkeyPatch, peers: list[Scripted], row: Row | None = None, own: Run | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    peers: list[Scripted],
+    row: Row | None = None,
+    own: Run | None = None,
+    budget: float | None = None,
 ) -> tuple[Result, list[tuple[str, float]]]:
     everybody: list[Contender] = [Scripted("kdsl", own or as_good_as(0.5, 0.1)), *peers]
     here = Here(everybody)
     monkeypatch.setattr(runner, "contenders", lambda: tuple(everybody))
     monkeypatch.setattr(runner, "Worker", lambda: here)
     targets = (Target("scikit-learn", 8.0), Target("best peer", 20.0))
-    (result,) = runner.run_rows((row or Row("engine", "l={n:,}", TASK, 1e-3, targets, 60, 1.0),), 3, None)
+    (result,) = runner.run_rows((row or Row("engine", "l={n:,}", TASK, 1e-3, targets, 60, 1.0),), 3, budget)
     return result, here.asked
 
 
@@ -167,6 +171,17 @@ def test_what_does_not_fit_in_the_budget_is_said_not_to_have_run() -> None:
     results = list(runner.run_rows(rows, 3, 1e-3))
     assert [result.own.outcome for result in results] == ["not run", "not run"]
     assert "the budget is spent" in markdown(results, MACHINE)
+
+
+def test_time_that_runs_out_is_no_failure_of_kdsls(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(problem: Problem, tol: float) -> Answer:
+        time.sleep(0.2)
+        raise TimeOut
+
+    row = Row("engine", "l={n:,}", TASK, 1e-3, (Target("best peer", 2.0),), 60, 1.0)
+    result, _ = result_of(monkeypatch, [], row, slow, budget=0.1)
+    assert result.own.outcome == "not run" and "time is spent" in result.own.note
+    assert result.ratios[0].reached is None
 
 
 def test_every_target_of_the_table_has_its_row() -> None:
