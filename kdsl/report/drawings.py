@@ -6,10 +6,13 @@ import io
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kdsl.algebra.plq import Plq
+from kdsl.algebra.primal import Logistic
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.plot import conjugates, convergence, level_sets, multipliers, regression, sheets, surfaces
 from kdsl.plot.fits import Fit, fit_of, slice_points
@@ -24,6 +27,8 @@ SVG_BYTES = 1_500_000  # beyond this a picture is a PNG: a page must open quickl
 RESOLUTION = 200  # dots an inch of a PNG
 FEATURES = 200  # features among which the most telling are looked for
 FEW = 10  # values of a feature whose points would lie on one another
+GROUPS = 4  # labels beside the point that are drawn one by one
+KINDS = {"value": "tube", "novelty": "novelty"}
 ABSCISSAE = {"sign": "margin", "value": "residual", "novelty": "novelty"}
 QUIET = ("K661", "K662", "K663", "K664", "K665", "K666")  # a picture does not fit the problem
 
@@ -69,9 +74,11 @@ def pictures_for(account: Account) -> list[Picture]:
         if fit.kind != "class":
             told = f"Each example by its {ABSCISSAE[fit.kind]} and its multiplier. The band is what KKT allows."
             found.append(Picture("margins", told, lambda: multipliers.margins(fit)))
-    if account.derivation.primal.losses:
-        told = "The loss of the objective, and its conjugate, on which the bounds of its multipliers are seen."
-        found.append(Picture("loss", told, lambda: conjugates.loss(account.derivation, account.parameters)))
+    losses = [t for t in account.derivation.primal.losses if isinstance(t.function, (Plq, Logistic))]
+    for n, term in enumerate(losses):
+        told = f"The loss {term.text} and its conjugate, on which the bounds of its multipliers are seen."
+        draw = partial(conjugates.loss, account.derivation, account.parameters, term.label)
+        found.append(Picture(_numbered("loss", n), told, draw))
     record = account.record
     if record is not None and len(record.moments) > 1:
         told = "What the solver reported while it ran, and what was certified at the end."
@@ -80,23 +87,36 @@ def pictures_for(account: Account) -> list[Picture]:
 
 
 def _surfaces(fit: Fit) -> list[Picture]:
-    """The decision, the novelty or the curve, over the features along which it changes most."""
-    at = {formal: fit.names(formal)[0] for formal in fit.clause.formals[1:]}
-    if fit.fitted.feature_map.precomputed:
+    """The decision, the novelty or the curve, over the features along which it changes most; one for each group."""
+    if fit.fitted.feature_map.precomputed or (fit.kind != "value" and len(fit.features) < 2):
         return []
-    if fit.kind == "value":
-        (feature,) = telling(fit, at, 1)
-        told = f"What is predicted over {feature}{_held(fit, 1)}, and the examples."
-        return [Picture("tube", told, lambda: regression.tube(fit, feature, at))]
-    if len(fit.features) < 2:
-        return []
-    first, second = telling(fit, at, 2)
-    over = f"over {first} and {second}{_held(fit, 2)}, and the examples."
-    if fit.kind == "novelty":
-        told = f"Level sets of the novelty {over} The line is where it is 0, what is shaded is normal."
-        return [Picture("novelty", told, lambda: level_sets.novelty(fit, (first, second), at))]
-    told = f"The decision {over} Support vectors are filled."
-    return [Picture("decision", told, lambda: surfaces.decision(fit, (first, second), at))]
+    found: list[Picture] = []
+    for n, at in enumerate(_groups(fit)):
+        shown = telling(fit, at, 1 if fit.kind == "value" else 2)
+        group = "".join(f" where {formal} is {label}" for formal, label in at.items())
+        over = f"over {' and '.join(shown)}{_held(fit, len(shown))}{group}, and the examples."
+        if fit.kind == "value":
+            told, draw = f"What is predicted {over}", partial(regression.tube, fit, shown[0], at)
+        elif fit.kind == "novelty":
+            told = f"Level sets of the novelty {over} The line is where it is 0, what is shaded is normal."
+            draw = partial(level_sets.novelty, fit, (shown[0], shown[1]), at)
+        else:
+            told = f"The decision {over} Support vectors are filled."
+            draw = partial(surfaces.decision, fit, (shown[0], shown[1]), at)
+        found.append(Picture(_numbered(KINDS.get(fit.kind, "decision"), n), told, draw))
+    return found
+
+
+def _groups(fit: Fit) -> list[dict[str, str]]:
+    """The labels beside the point for which the prediction is drawn: the first few, where there is one such label."""
+    formals = fit.clause.formals[1:]
+    if len(formals) == 1:
+        return [{formals[0]: label} for label in fit.names(formals[0])[:GROUPS]]
+    return [{formal: fit.names(formal)[0] for formal in formals}]
+
+
+def _numbered(name: str, place: int) -> str:
+    return name if place == 0 else f"{name}-{place + 1}"
 
 
 def _held(fit: Fit, shown: int) -> str:

@@ -68,12 +68,12 @@ def solution_section(account: Account) -> Html:
         blocks.append(paragraph(f"Of the solver’s multipliers {support.total:,} are not 0: {held}."))
     rows = [_family(name, values, account) for name, values in account.multipliers.items()]
     if rows:
-        header = ("condition", "not 0", "largest")
+        header = ("condition", "not 0", "largest in size")
         blocks.append(tabulated("The multipliers of each condition", header, rows, frozenset({1})))
     rows = [_family(name, values, account) for name, values in account.slacks.items() if np.size(values)]
     if rows:
-        header = ("unknown", "not 0", "largest")
-        blocks.append(tabulated("The unknowns of each example", header, rows, frozenset({1})))
+        header = ("unknown", "not 0", "largest in size")
+        blocks.append(tabulated("The families of unknowns", header, rows, frozenset({1})))
     return section("solution", "The solution", *blocks)
 
 

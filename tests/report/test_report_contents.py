@@ -18,7 +18,7 @@ from kdsl.models.solution import Solution
 from kdsl.report import drawings
 from kdsl.report.account import account_of
 from kdsl.report.certificate_part import from_one, verdict
-from kdsl.report.drawings import svg_element, telling
+from kdsl.report.drawings import pictures_for, svg_element, telling
 from kdsl.report.page import report_page
 from kdsl.report.parts import Html, figure, prose, safe, tabulated, together
 
@@ -132,7 +132,7 @@ def test_support_and_unknowns_are_counted(solution: Solution) -> None:
     scalars = {row[0]: row[1] for row in seen.tables["Scalars, norms and totals"]}
     assert number(scalars["b"]) == pytest.approx(solution.scalars["b"], rel=1e-8)
     xi = solution.slacks["xi"]
-    row = seen.tables["The unknowns of each example"][1]
+    row = seen.tables["The families of unknowns"][1]
     assert row[1] == f"{int((xi > 1e-9 * xi.max()).sum())} of 200"
     assert row[2] == f"{xi.max():.6g} at [{int(xi.argmax()) + 1}]"
 
@@ -163,6 +163,22 @@ def test_pictures_fit_the_problem() -> None:
     assert drawn["rank"][:1] == ["tube"]
     assert drawn["hard"] == []
     assert "Not drawn, margins: rank_pairs has no margin" in read("rank").sections["pictures"]
+
+
+def test_every_group_and_every_loss_has_its_picture() -> None:
+    made = np.random.default_rng(6)
+    x = made.normal(size=(30, 2))
+    group = np.where(x[:, 1] > 0, "a", "b")
+    lo = made.normal(size=(5, 2))
+    data = {"x": x, "y": np.where(x[:, 0] > 0, 1, -1), "group": group, "lo": lo, "hi": lo + 0.1}
+    solved = package.solve("monotone_groups", data, kernels={"k": "linear"})
+    assert [picture.name for picture in pictures_for(account_of(solved))] == ["decision", "decision-2", "margins"]
+    assert "where g is b, and the examples" in pictures_for(account_of(solved))[1].told
+    lasso = account_of(package.solve("lasso", {"x": x, "y": x[:, 0]}))
+    assert [picture.name for picture in pictures_for(lasso)] == ["loss", "loss-2"]
+    assert pictures_for(lasso)[1].told.startswith("The loss abs and its conjugate")
+    for picture in pictures_for(lasso):
+        assert picture.figure().axes
 
 
 def test_a_problem_without_a_solution_says_why() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser
-from reported import COMMANDS, HOSTILE, LABELS, TITLE, page
+from reported import COMMANDS, HOSTILE, LABELS, TITLE, kdsl, page
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -101,6 +101,15 @@ def test_a_report_asks_for_nothing_and_can_be_read(browser: Browser, name: str) 
         assert ratio >= 4.5, letters
         background = browser.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+@pytest.mark.parametrize("name", ["svm_1norm", "svr_nu"])
+def test_a_derivation_by_itself_asks_for_nothing_and_can_be_read(browser: Browser, name: str, tmp_path: Path) -> None:
+    assert kdsl("derive", name, "--format", "html", "-o", tmp_path / "derivation.html").code == 0
+    for width, scheme in ((1200, "light"), (390, "dark")):
+        assert browser.visit(tmp_path / "derivation.html", width, scheme) == ([], [])
+        assert browser.evaluate(FAULTS) == []
+        assert browser.evaluate(CONTRAST)[0] >= 4.5
 
 
 def test_paper_is_white_whatever_the_screen_is(browser: Browser) -> None:
