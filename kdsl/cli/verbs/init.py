@@ -50,7 +50,7 @@ def started(name: str, template: str) -> Start:
     names = resources.template_names()
     if template not in names:
         remedy = nearest(template, names)
-        shown = remedy if remedy.startswith("there is") else f"{remedy}; there is {listing(names)}"
+        shown = remedy if remedy.startswith("there is") else f"{remedy} There is {listing(names)}"
         raise fault("K681", f"there is no template `{template}`", help=shown)
     path = f"{name.removesuffix(resources.SPEC_SUFFIX)}{resources.SPEC_SUFFIX}"
     stem = os.path.basename(path).removesuffix(resources.SPEC_SUFFIX)
