@@ -6,12 +6,6 @@
 
 namespace kdsl {
 
-namespace {
-
-struct Young {
-    double gap, beyond;
-};
-
 // The integral of z - h_k'(s) from t to where it vanishes.
 Young fenchel_young(const Separable& h, std::int64_t k, double t, double z) {
     const Separable::Sides sides = h.sides(k, t);
@@ -33,10 +27,13 @@ Young fenchel_young(const Separable& h, std::int64_t k, double t, double z) {
     }
 }
 
-}  // namespace
+double between(double rise, double fall) {
+    if (std::isinf(rise)) return std::isinf(fall) ? 0.0 : fall;
+    return std::isinf(fall) ? rise : 0.5 * (rise + fall);
+}
 
 Measure measure(const Problem& problem, const std::vector<double>& t, const std::vector<double>& f,
-                Exchange* exchange) {
+                Exchange* exchange, double drift) {
     const Separable& h = problem.h;
     const Classes& classes = problem.classes;
     Measure out;
@@ -52,9 +49,7 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
         }
         const double rise = out.rise[c], fall = out.fall[c];
         out.kkt_gap = std::max(out.kkt_gap, classes.is_free(c) ? std::max(-rise, fall) : fall - rise);
-        if (!classes.is_free(c))
-            out.multiplier[c] = std::isinf(rise) ? (std::isinf(fall) ? 0.0 : fall)
-                                                 : (std::isinf(fall) ? rise : 0.5 * (rise + fall));
+        if (!classes.is_free(c)) out.multiplier[c] = between(rise, fall);
     }
     if (exchange != nullptr) {
         const double v = exchange->solve(out.rise, out.fall);
@@ -62,15 +57,16 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
         for (std::int64_t c = classes.first_is_free; c < classes.size(); ++c)
             out.multiplier[c] = exchange->multiplier(c);
     }
-    if (std::isinf(out.kkt_gap)) out.kkt_gap = 0;
+    out.kkt_gap = std::isinf(out.kkt_gap) ? 0 : out.kkt_gap + 2 * drift;
     out.value = problem.constant;
     for (std::int64_t c = 0; c < classes.size(); ++c)
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
             const double z = out.multiplier[c] - f[k];
-            const Young young = fenchel_young(h, k, t[k], z);
+            const Young young = fenchel_young(h, k, t[k], z - drift);
             out.value += 0.5 * t[k] * f[k] + h.at(k, t[k]);
-            out.gap += young.gap;
-            out.beyond = std::max(out.beyond, young.beyond);
+            const Young other = drift > 0 ? fenchel_young(h, k, t[k], z + drift) : young;
+            out.gap += std::max(young.gap, other.gap);
+            out.beyond = std::max({out.beyond, young.beyond, other.beyond});
             const Separable::Sides sides = h.sides(k, t[k]);
             for (const double derivative : {f[k], sides.below, sides.above})
                 if (std::isfinite(derivative)) out.size = std::max(out.size, std::abs(derivative));

@@ -6,7 +6,8 @@
 //          z_k = multiplier of the class - f_k, which is a sum of numbers >= 0 and so does not cancel.
 // Given    t, f in double precision.
 // Returns  m - M, the gap, and `beyond`: the largest z_k - h_k'(+-infinity) where h_k has no bound and the gap would
-//          be infinite (a hard constraint violated by that much).
+//          be infinite (a hard constraint violated by that much). Given `drift`, the most that any f_k may be wrong
+//          by, the largest m - M, gap and `beyond` that this allows: the gap is convex in each f_k.
 #pragma once
 
 #include "exchange.hpp"
@@ -25,6 +26,15 @@ struct Measure {
 };
 
 Measure measure(const Problem& problem, const std::vector<double>& t, const std::vector<double>& f,
-                Exchange* exchange);
+                Exchange* exchange, double drift = 0);
+
+// The term of the gap for coordinate k, z = multiplier - f_k; `beyond` where it would be infinite.
+struct Young {
+    double gap, beyond;
+};
+Young fenchel_young(const Separable& h, std::int64_t k, double t, double z);
+
+// Between the best riser and the best faller of a class that is not coupled with others; 0 where it has neither.
+double between(double rise, double fall);
 
 }  // namespace kdsl

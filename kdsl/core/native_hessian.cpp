@@ -80,14 +80,15 @@ void NativeHessian::compute_products(Pool& pool) {
 Indices NativeHessian::points_of(const Indices& set) {
     std::fill(slot_.begin(), slot_.end(), -1);
     Indices out;
-    for (const std::int64_t k : set) {
-        if (is_heavy(k)) continue;
-        for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
-            if (std::int64_t& place = slot_[atoms_.point[e]]; place < 0) {
-                place = std::int64_t(out.size());
-                out.push_back(atoms_.point[e]);
-            }
-    }
+    for (const bool one : {true, false})
+        for (const std::int64_t k : set) {
+            if (is_heavy(k) || (atoms_.entries(k) == 1) != one) continue;
+            for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
+                if (std::int64_t& place = slot_[atoms_.point[e]]; place < 0) {
+                    place = std::int64_t(out.size());
+                    out.push_back(atoms_.point[e]);
+                }
+        }
     return out;
 }
 
@@ -114,44 +115,81 @@ void NativeHessian::single_block(const Indices& set, T* out, std::int64_t stride
         for (std::int64_t j = 0; j < n; ++j) out[i * stride + j] *= T(scale[i] * scale[j]);
 }
 
+// K between the points, in room that is kept for the next time.
+template <class T>
+const T* NativeHessian::gram_of(const Indices& points, Pool& pool) {
+    const std::size_t m = points.size();
+    Room<T>& room = std::get<Room<T>>(rooms_);
+    if (m * m > room.size) {
+        room.values = aligned<T>(m * m);
+        room.size = m * m;
+    }
+    blocks_.block(points, points, room.values.get(), std::int64_t(m), pool);
+    return room.values.get();
+}
+
 template <class T>
 void NativeHessian::any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
     if (single_) return single_block(set, out, stride, pool);
     compute_products(pool);
     const Indices points = points_of(set);
     const std::int64_t n = std::int64_t(set.size()), m = std::int64_t(points.size());
-    const Aligned<T> gram = aligned<T>(std::size_t(m) * std::size_t(m));
-    blocks_.block(points, points, gram.get(), m, pool);
-    // Atoms of one point take their entry of a row; the others, `mixed`, are combined.
-    std::vector<std::int64_t> place(n, 0), mixed;
-    std::vector<double> scale(n, 0.0);
+    const T* gram = gram_of<T>(points, pool);
+    // Atoms of one point take their entry of a row of the points, in runs of neighbours; the others are combined.
+    struct Run {
+        std::int64_t begin, end, place;
+    };
+    std::vector<Run> runs;
+    std::vector<std::int64_t> mixed;
+    std::vector<T> scale(n, T(0));
+    bool nothing = false;
     for (std::int64_t j = 0; j < n; ++j) {
         const std::int64_t e = atoms_.start[set[j]], entries = atoms_.entries(set[j]);
-        if (entries == 1) place[j] = slot_[atoms_.point[e]], scale[j] = atoms_.coefficient[e];
         if (entries > 1) mixed.push_back(j);
+        nothing = nothing || entries == 0;
+        if (entries != 1) continue;
+        const std::int64_t place = slot_[atoms_.point[e]];
+        scale[j] = T(atoms_.coefficient[e]);
+        if (!runs.empty() && runs.back().end == j && place == runs.back().place + j - runs.back().begin)
+            ++runs.back().end;
+        else
+            runs.push_back({j, j + 1, place});
     }
     std::vector<std::vector<double>> image(pool.size(), std::vector<double>(m));
     pool.run(n, [&](std::int64_t i, int worker) {
         T* to = out + i * stride;
-        if (is_heavy(set[i])) {
-            const std::vector<double>& product = product_[heavy_slot_[set[i]]];
+        const std::int64_t k = set[i], first = atoms_.start[k], entries = atoms_.entries(k);
+        if (is_heavy(k)) {
+            const std::vector<double>& product = product_[heavy_slot_[k]];
             for (std::int64_t j = 0; j < n; ++j) to[j] = T(times(set[j], product));
             return;
         }
+        // The row of K S_k over the points: as it is stored where the atom is one point.
         std::vector<double>& row = image[worker];
-        std::fill(row.begin(), row.end(), 0.0);
-        for (std::int64_t e = atoms_.start[set[i]]; e < atoms_.start[set[i] + 1]; ++e) {
-            const T* from = gram.get() + slot_[atoms_.point[e]] * m;
-            for (std::int64_t q = 0; q < m; ++q) row[q] += atoms_.coefficient[e] * double(from[q]);
+        const T* stored = entries == 1 ? gram + slot_[atoms_.point[first]] * m : nullptr;
+        if (stored == nullptr) {
+            std::fill(row.begin(), row.end(), 0.0);
+            for (std::int64_t e = first; e < first + entries; ++e) {
+                const T* from = gram + slot_[atoms_.point[e]] * m;
+                for (std::int64_t q = 0; q < m; ++q) row[q] += atoms_.coefficient[e] * double(from[q]);
+            }
         }
-        for (std::int64_t j = 0; j < n; ++j) to[j] = m > 0 ? T(scale[j] * row[place[j]]) : T(0);
+        const T own = stored == nullptr ? T(1) : scale[i];
+        if (nothing) std::fill_n(to, n, T(0));  // atoms without a point
+        for (const Run& run : runs)
+            for (std::int64_t j = run.begin; j < run.end; ++j) {
+                const std::int64_t q = run.place + j - run.begin;
+                to[j] = own * scale[j] * (stored == nullptr ? T(row[q]) : stored[q]);
+            }
         for (const std::int64_t j : mixed) {
             double sum = 0;
             if (is_heavy(set[j]))
-                sum = times(set[i], product_[heavy_slot_[set[j]]]);
+                sum = times(k, product_[heavy_slot_[set[j]]]);
             else
-                for (std::int64_t e = atoms_.start[set[j]]; e < atoms_.start[set[j] + 1]; ++e)
-                    sum += atoms_.coefficient[e] * row[slot_[atoms_.point[e]]];
+                for (std::int64_t e = atoms_.start[set[j]]; e < atoms_.start[set[j] + 1]; ++e) {
+                    const std::int64_t q = slot_[atoms_.point[e]];
+                    sum += atoms_.coefficient[e] * (stored == nullptr ? row[q] : double(own) * double(stored[q]));
+                }
             to[j] = T(sum);
         }
     });

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <optional>
+#include <tuple>
 
+#include "aligned.hpp"
 #include "hessian.hpp"
 #include "kernel_blocks.hpp"
 
@@ -39,8 +41,11 @@ private:
     void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
     template <class T>
     void single_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
+    template <class T>
+    const T* gram_of(const Indices& points, Pool& pool);
     bool is_heavy(std::int64_t k) const { return heavy_slot_[k] >= 0; }
-    // The points of the light atoms of `set`, each once; slot_ holds their places until the next call.
+    // The points of the light atoms of `set`, each once, those of single examples first; slot_ holds their places
+    // until the next call.
     Indices points_of(const Indices& set);
     double times(std::int64_t k, const std::vector<double>& values) const;
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
@@ -55,6 +60,13 @@ private:
     std::vector<std::int64_t> heavy_slot_;    // where each is in heavy_, or -1,
     std::vector<std::vector<double>> product_;  // and K S_k of each
     std::vector<std::int64_t> slot_;
+
+    template <class T>
+    struct Room {
+        Aligned<T> values;
+        std::size_t size = 0;
+    };
+    std::tuple<Room<float>, Room<double>> rooms_;
 };
 
 }  // namespace kdsl

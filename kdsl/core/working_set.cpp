@@ -5,10 +5,12 @@
 //          computed, dense.hpp solves on it, and the gradient of all active coordinates is updated by rows of Q that
 //          are computed and forgotten. A coordinate that violates with no other, either way, is dropped (shrinking)
 //          and its gradient caught up at the end. Half of a set is kept from the last, its free coordinates first.
+//          Where a duality gap is asked for, the stage ends as soon as its own gradient shows that it is reached.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "measure.hpp"
 #include "stages.hpp"
 
 namespace kdsl {
@@ -21,7 +23,9 @@ constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a w
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
-constexpr std::int64_t kLargest = 3072;
+constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
+constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
+constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
 class WorkingSetStage final : public Stage {
@@ -29,6 +33,7 @@ public:
     WorkingSetStage(const Problem& problem, const Options& options, const Micro& micro, Pool& pool, Control& control,
                     Exchange* exchange)
         : problem_(problem),
+          options_(options),
           micro_(micro),
           pool_(pool),
           control_(control),
@@ -59,11 +64,12 @@ public:
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
         int since_shrunk = 0, stuck = 0;
         previous_.clear();
+        look_ = kInfinity;
         for (;; ++out.outer) {
             control_.check();
             const double gap = extremes(f);
             control_.gap = gap;
-            const bool done = !(gap > eps) || stuck > 1 || out.outer >= kOuter;
+            const bool done = !(gap > eps) || stuck > 1 || out.outer >= kOuter || is_close(t, f, gap);
             if (done && std::int64_t(active_.size()) == n_) break;
             if (done) {
                 catch_up(t, f, reference, precision, out);
@@ -130,11 +136,34 @@ private:
         return std::max(gap, 2 * v);
     }
 
+    // Whether the duality gap is within the tolerance, by the gradient as it is kept; looked at only when m - M has
+    // fallen as far as the last look left to go.
+    bool is_close(const std::vector<double>& t, const std::vector<double>& f, double gap) {
+        if (options_.kkt_tolerance >= 0 || gap > look_) return false;
+        const Classes& classes = problem_.classes;
+        double sum = 0, beyond = 0, value = problem_.constant;
+        for (const std::int64_t k : active_) {
+            const std::int64_t c = class_of_[k];
+            const double multiplier = classes.is_free(c)      ? 0.0
+                                      : exchange_ != nullptr ? exchange_->multiplier(c)
+                                                             : between(rise_[c], fall_[c]);
+            const Young young = fenchel_young(problem_.h, k, t[k], multiplier - f[k]);
+            sum += young.gap;
+            beyond = std::max(beyond, young.beyond);
+        }
+        for (std::int64_t k = 0; k < n_; ++k) value += 0.5 * t[k] * f[k] + problem_.h.at(k, t[k]);
+        const double asked = kClose * options_.tolerance;
+        const double excess = std::max(sum / std::max(1.0, std::abs(value)), beyond) / asked;
+        look_ = gap * std::clamp(std::sqrt(1 / excess), 0.1, 0.8);
+        return excess <= 1;
+    }
+
     // A working set that holds all free coordinates needs far fewer rounds.
     void grow() {
         std::int64_t free = 0;
         for (const std::int64_t k : active_) free += above_[k] == below_[k];
-        q_ = std::max(q_, std::min(largest_, free + free / 4));
+        const std::int64_t all = free + free / 4;
+        q_ = all > largest_ ? std::min(largest_, kLarge) : std::max(q_, all);
     }
 
     Indices choose(const std::vector<double>& f) {
@@ -290,11 +319,13 @@ private:
     }
 
     const Problem& problem_;
+    const Options& options_;
     const Micro& micro_;
     Pool& pool_;
     Control& control_;
     Exchange* exchange_;
     std::int64_t n_, q_, largest_;
+    double look_ = kInfinity;  // m - M at which the duality gap is worth computing
     std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
     std::vector<std::int64_t> riser_, faller_;
     std::vector<char> chosen_;

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
 
 FEW_ROWS = 64  # rows up to which A is handled as a dense array
+ROUNDING = 1e-13  # of a row's largest entry: what is smaller is what rounding left of a sum that vanishes
 Matrix: TypeAlias = Floats | sp.csc_array[Any]
 
 
@@ -86,10 +87,10 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
     t[form.size :] = 0.0
     if len(form.slack_row):
         coefficient = matrix[form.slack_row, np.arange(form.size, len(t))]
-        t[form.size :] = np.maximum((form.target - matrix @ t)[form.slack_row] / coefficient, 0.0)
+        t[form.size :] = np.maximum((form.target - _times(matrix, t))[form.slack_row] / coefficient, 0.0)
         v = t[form.source] * form.scale
-    allowed = 1e-12 * (1.0 + np.abs(form.target) + abs(matrix) @ np.abs(t))
-    if (np.abs(form.target - matrix @ t) <= allowed).all():
+    allowed = 1e-12 * (1.0 + np.abs(form.target) + _times(abs(matrix), np.abs(t)))
+    if (np.abs(form.target - _times(matrix, t)) <= allowed).all():
         return v
     filled = _fill(form, v)
     if filled is not None or form.classes.decoupled:
@@ -102,8 +103,13 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
     return None if vertex.x is None else np.clip(vertex.x, h.lower, h.upper)
 
 
+def _times(matrix: Matrix, t: Floats) -> Floats:
+    """matrix @ t; few rows are not worth waking the threads of a BLAS, which spin on for a while."""
+    return np.einsum("ij,j->i", matrix, t) if isinstance(matrix, np.ndarray) else np.asarray(matrix @ t)
+
+
 def _equalities(rows: Rows, slack_row: Ints) -> tuple[Matrix, Floats]:
-    """A t = a with a slack t >= 0 for each inequality, every row divided by its largest entry."""
+    """A t = a with a slack t >= 0 for each inequality, every row divided by its largest entry and rid of rounding."""
     count, slacks = len(rows.target), len(slack_row)
     matrix: Matrix
     if count <= FEW_ROWS:
@@ -111,11 +117,13 @@ def _equalities(rows: Rows, slack_row: Ints) -> tuple[Matrix, Floats]:
         matrix[:, : rows.matrix.shape[1]] = rows.matrix.toarray()
         matrix[slack_row, rows.matrix.shape[1] + np.arange(slacks)] = 1.0
         size = np.abs(matrix).max(axis=1, initial=0.0)
+        matrix[np.abs(matrix) <= ROUNDING * size[:, None]] = 0.0
     else:
         ones = sp.coo_array((np.ones(slacks), (slack_row, np.arange(slacks))), (count, slacks))
         matrix = sp.csc_array(sp.hstack([sp.csc_array(rows.matrix), ones.tocsc()]))
-        matrix.eliminate_zeros()
         size = abs(matrix).max(axis=1).toarray().ravel()
+        matrix.data[np.abs(matrix.data) <= ROUNDING * size[matrix.indices]] = 0.0
+        matrix.eliminate_zeros()
     size[size == 0] = 1.0
     target = np.asarray(rows.target, np.float64) / size
     return (matrix / size[:, None] if count <= FEW_ROWS else sp.csc_array(sp.diags_array(1 / size) @ matrix)), target

@@ -19,6 +19,7 @@ Leaf = int | str
 Column = Callable[[Sym, tuple[Places, ...]], Places]  # the coordinate of a multiplier, from its index values
 Position = Callable[[Vec, tuple[Places, ...]], Places]  # the same for the point of a feature
 
+CANCELLED = 1e-13  # of the sizes of its terms: a sum below it is what rounding left of one that vanishes
 BOUND = "\x04"  # bound index n is the free index BOUND + str(n) while a monomial is opened
 
 
@@ -48,7 +49,17 @@ def linear_matrix(
     if not entries:
         return sp.csc_array((count, columns)), constant
     rows, cols, data = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    return sp.csc_array(sp.coo_array((data, (rows, cols)), (count, columns))), constant
+    return _summed(rows, cols, data, (count, columns)), constant
+
+
+def _summed(rows: Places, cols: Places, data: Array, shape: tuple[int, int]) -> sp.csc_array:
+    """Terms of one place added up; sums that vanish but for rounding (weights that balance) leave no entry."""
+    matrix = sp.csc_array(sp.coo_array((data, (rows, cols)), shape))
+    if matrix.nnz < len(data):
+        sizes = sp.csc_array(sp.coo_array((np.abs(data), (rows, cols)), shape))
+        matrix.data[np.abs(matrix.data) <= CANCELLED * sizes.data] = 0.0
+        matrix.eliminate_zeros()
+    return matrix
 
 
 def _entries(
