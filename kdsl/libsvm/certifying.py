@@ -121,7 +121,7 @@ def certified(model: LibsvmModel, task: Task, given: Mapping[str, float], tolera
         psd = "refuse" if model.kernel.psd else "accept"
         kernels = {"k": kernel_text(model.kernel)}
         prepared = prepare(spec, task.data, {**parameters, **given}, kernels, psd=psd, **task.binding)
-        found.append(solution_at(prepared, expansion, wanted, f"solved by LIBSVM as {model.svm_type}"))
+        found.append(solution_at(prepared, expansion, wanted, f"read from a LIBSVM model file, {model.svm_type}"))
         if found[-1].status == "optimal":
             return Certified(task.classes, found[-1], task.offset)
     best = min(found, key=lambda solution: solution.certificate.rel_gap)
