@@ -64,7 +64,7 @@ def test_other_data_are_refused_and_leave_no_page(saved: Path, tmp_path: Path) -
     lines = Path(CRESCENTS).read_text(encoding="utf-8").splitlines()
     other.write_text("\n".join([*lines[:-1], "9,9,upper"]) + "\n", encoding="utf-8")
     outcome = kdsl("report", saved, "--data", other, "-q", "-o", tmp_path / "page.html")
-    assert outcome.code == 1 and "K656" in outcome.err
+    assert outcome.code == 3 and "K656" in outcome.err
     assert not (tmp_path / "page.html").exists()
 
 

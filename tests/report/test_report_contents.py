@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from reported import CRESCENTS, ROOT, folder, kdsl, page
 
 import kdsl as package
@@ -66,9 +69,9 @@ def read(name: str) -> Tables:
 
 
 def number(text: str) -> float:
-    """A figure of the page as a number."""
+    """A figure of the page, its tags gone, as a number; a power of ten that stands alone is a small one."""
     plain = text.replace("−", "-").replace("\u00a0×\u00a010", "e")
-    return float(re.sub(r"^10(?=-?\d)", "1e", plain) if "e" not in plain and plain.startswith("10-") else plain)
+    return float(re.sub(r"^10(?=-\d)", "1e", plain))
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +338,20 @@ def test_text_is_escaped_once_and_html_never() -> None:
     assert together("<", Html("<b>")) == "&lt;<b>"
     assert prose("`a<b` is not `c`, says ` one") == "`a&lt;b` is not `c`, says ` one"
     assert prose("`a<b` is") == "<code>a&lt;b</code> is"
+
+
+@given(st.text())
+def test_any_text_is_safe(text: str) -> None:
+    found = safe(text)
+    assert not set(found) & set('<>"')
+    assert html.unescape(found) == "".join(c if c.isprintable() else "\ufffd" for c in text)
+    found.encode("utf-8")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_figure_reads_back(value: float) -> None:
+    shown = figure(value, 17).replace("−", "-").replace("&#160;×&#160;10<sup>", "e").replace("10<sup>", "1e")
+    assert float(shown.replace("</sup>", "")) == value
 
 
 def test_a_last_column_without_words_is_left_out() -> None:

@@ -17,6 +17,8 @@ from kdsl.cli.terminal import Console
 from kdsl.cli.verbs.verify import BROKEN, FAILED
 from kdsl.language.diagnostics import KdslError
 
+OTHER_DATA = "K656"
+
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
@@ -53,6 +55,9 @@ def _report(arguments: Namespace, output: str, console: Console) -> int:
     tables = tables_of(arguments.data, restore(read_container(arguments.model), arguments.model, functions).model)
     with Watch(console, arguments.quiet) as watch:
         found = verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step)
+    if any(finding.code == OTHER_DATA for finding in found.findings):
+        messages(found.findings, console)
+        return FAILED
     write_report(account_of_model(found, with_data(found.loaded, tables)), output)
     console.out(f"{output}\n")
     messages(found.findings, console)
