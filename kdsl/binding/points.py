@@ -178,7 +178,9 @@ def category_words(values: Floats | Texts) -> Texts:
     """A column's values as words; None where missing."""
     if values.dtype == np.object_:
         return np.asarray(values, dtype=np.object_)
-    return np.array([None if v != v else label_word(float(v)) for v in values], dtype=object)
+    distinct, place = np.unique(values, return_inverse=True)
+    words = np.array([None if v != v else label_word(float(v)) for v in distinct], dtype=object)
+    return np.asarray(words[place.reshape(np.shape(values))], dtype=np.object_)
 
 
 def label_word(value: float) -> str:
@@ -228,7 +230,7 @@ def check_finite(
     `names` are columns of the source: one that is expanded to several features is missing once in a row.
     """
     data = np.asarray(sp.csr_array(features).data if sp.issparse(features) else features)
-    if (np.abs(data) <= LARGEST).all():
+    if data.size == 0 or (data.min() >= -LARGEST and data.max() <= LARGEST):
         return
     if sp.issparse(features):
         entries = sp.coo_array(features)

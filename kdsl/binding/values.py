@@ -88,7 +88,7 @@ def refuse_not_finite(values: Floats, column: str, source: str, lines: Ints | No
 def label_words(values: Floats | Texts, column: str, source: str, lines: Ints | None) -> Texts:
     """Labels as words, none missing; those of a matrix row after row."""
     words = category_words(values.reshape(-1))
-    missing = [cell for cell, word in enumerate(words) if word is None]
+    missing = [cell for cell, word in enumerate(words.tolist()) if word is None]
     if missing:
         raise not_finite(np.nan, source, place(lines, missing[0] // row_length(values)), column, len(missing))
     if values.dtype != np.object_:
@@ -116,10 +116,10 @@ def code_finite(
     """Values of a finite domain; where it has two, any two labels are mapped to them, the larger to the larger."""
     words = label_words(values, column, source, lines)
     allowed = sorted(float(v) for v in datum.values)
-    found = sort_labels(list(words))
+    found = sort_labels(words.tolist())
     numeric = all(is_number(word) for word in found)
     if numeric and {float(w) for w in found} <= set(allowed) and (positive is None or len(allowed) != 2):
-        coded = np.array([float(w) for w in words])
+        coded = np.array([float(w) for w in words]) if values.dtype == np.object_ else values + 0.0
         return coded.reshape(values.shape), natural_map(allowed) if len(allowed) == 2 else None
     if len(allowed) != 2:
         raise outside_finite(words.reshape(-1, row_length(values)), datum, allowed, column, source, lines)

@@ -49,10 +49,14 @@ class Point:
     outer: float | None  # the multiplier of the norm, where an outer search found it
 
 
-def certify(posed: Posed, theta: Floats, outer: float | None = None) -> Point:
-    """The best primal point for the Hilbert part of theta, the nearest feasible dual point, and their gap."""
+def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lowered | None = None) -> Point:
+    """The best primal point for the Hilbert part of theta, the nearest feasible dual point, and their gap.
+
+    `lowered` is the normal form, where it is at hand.
+    """
     derivation, energies = posed.derivation, posed.energies
-    lowered = lower(energies, posed.values, posed.spaces, outer, posed.saturated)
+    if lowered is None:
+        lowered = lower(energies, posed.values, posed.spaces, outer, posed.saturated)
     if energies.conic:
         return _certify_conic(posed, lowered, theta)
     theta, row_residual = feasible_point(lowered.problem, theta)

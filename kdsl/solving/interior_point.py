@@ -47,7 +47,7 @@ class Program(NamedTuple):
 
 
 class Interior(NamedTuple):
-    """`error` is the gap as far as it can be told from residuals, relative to max(1, |value|).
+    """`error` is the gap as far as it can be told from residuals, relative to max(1, |value|), or what a row lacks.
 
     zl and zu are the multipliers of the bounds, the barriers these over the distances to the bounds.
     """
@@ -132,7 +132,7 @@ class _Iterate:
         between = (self.low > 0) & (self.high > 0)
         span = np.where(between, seg.upper - np.where(between, seg.lower, 0.0), 1.0)
         usual = float(np.abs(slope).mean()) if len(slope) else 1.0
-        usual = max(usual, 1e-300)
+        usual = max(usual, self.size * float(np.abs(self.program.e).max(initial=0.0)) / max(len(slope), 1)) or 1.0
         width = float(span[between].mean()) if between.any() else usual / self.size
         mu = share * usual * width
         a = span * slope / (2 * mu)
@@ -174,7 +174,9 @@ class _Iterate:
         cost = dot(np.abs(self.rd), np.abs(self.s)) + float(np.abs(self.rp) @ np.abs(self.v))
         cost += 0.5 * dot(self.rd / (seg.curvature + self.size), self.rd)
         cost += 0.5 * float(self.rp @ (np.diag(program.M) * self.rp))
-        error = (self.gap + cost) / max(1.0, abs(value))
+        lacking = float(np.abs(self.rp[np.diag(program.M) == 0]).max(initial=0.0))
+        size = max(1.0, float(np.abs(program.e).max(initial=0.0)), float(np.abs(self.s).max(initial=0.0)))
+        error = max((self.gap + cost) / max(1.0, abs(value)), lacking / size)
         self.late = error < LATE
         return error
 

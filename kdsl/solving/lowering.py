@@ -242,6 +242,8 @@ def _pieces(
         added = [tuple(members(c) for c in piece) for piece in term.function.pieces]
         stacks = [_split(stacks[0], cuts, added, absent)]
     stack = stacks[0]  # (5, pieces, members)
+    if stack.shape[1] == 1:
+        return np.ones(family.count, dtype=np.int64), stack[:, 0]
     keep = (stack[1] > stack[0]) | _first_of_empty(stack)
     counts = keep.sum(axis=0).astype(np.int64)
     flat = stack.transpose(0, 2, 1)[:, keep.T]

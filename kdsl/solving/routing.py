@@ -13,6 +13,9 @@ from kdsl.solving.facts import Facts
 
 FACTORISED = 5000  # equations up to which a linear system is factorised rather than iterated upon
 PATIENT = 1000  # coordinates up to which one at a time is quick enough to stand in for the engine
+NARROW = 1000  # coordinates from which on a Hessian of few columns is worth its own method
+COLUMNS = 300  # columns of the Hessian's factor and rows together that are few
+LONG = 20  # coordinates for each of these
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
 
 
@@ -63,6 +66,22 @@ def next_route(taken: Route, why: str) -> Route | None:
 
 def preferences(facts: Facts) -> tuple[str, ...]:
     """The backends that fit, the best first."""
+    general = _preferences(facts)
+    if not _is_narrow(facts) or (facts.linear_system and facts.size <= FACTORISED):
+        return general
+    return ("lowrank", *general)
+
+
+def _is_narrow(facts: Facts) -> bool:
+    """Whether linear kernels make the Hessian a product of few columns, against many coordinates."""
+    if facts.gram_rank is None or facts.size < NARROW:
+        return False
+    columns = facts.gram_rank + facts.rows
+    return columns <= COLUMNS and LONG * columns <= facts.size
+
+
+def _preferences(facts: Facts) -> tuple[str, ...]:
+    """The same for Hessians of any rank."""
     explicit = ("qpsolvers:piqp", "qpsolvers:clarabel", "osqp")
     if facts.linear_system:
         first = ("direct", "cg") if facts.size <= FACTORISED or not facts.curved else ("cg", "direct")
@@ -151,10 +170,18 @@ def _directions(facts: Facts) -> str:
     return f"{moves}, by the engine"
 
 
+def _primal_side(facts: Facts) -> str:
+    columns = _number((facts.gram_rank or 0) + facts.rows, "unknown")
+    if facts.linear_system:
+        return f"solved by Cholesky on the primal side, with {columns}"
+    return f"an interior point method on the primal side, with {columns}"
+
+
 METHODS: dict[str, Callable[[Facts], str]] = {
     "direct": lambda facts: "solved by Cholesky",
     "cg": lambda facts: "too large to factorise, solved by conjugate gradients",
     "engine": _directions,
+    "lowrank": _primal_side,
     "reference": lambda facts: "small enough for the reference",
     "coordinate": lambda facts: "one multiplier at a time",
     "osqp": lambda facts: "an explicit quadratic program, by osqp",

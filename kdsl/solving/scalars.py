@@ -9,6 +9,7 @@ interval where F' = 0 when the minimiser is not unique. More scalars: a linear p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +36,7 @@ class Scalars:
 def minimise_scalars(problem: ScalarProblem) -> Scalars:
     """A minimiser of the scalar problem, as feasible as floating point allows."""
     slacks = _slack_columns(problem)
-    few = np.setdiff1d(np.arange(problem.size), slacks)
+    few = _others(problem.size, slacks)
     lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
     if problem.smooth:
         return Scalars(_smooth_scalars(problem, lines))
@@ -55,6 +56,13 @@ def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
         return z if lines is None else lines.at(z[lines.few])
     slacks = lines.slacks[lines.owner]
     return newton(problem.smooth, lines.few, slacks, lines.slopes, lines.height, problem.linear, problem.quadratic)
+
+
+def _others(count: int, taken: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers below `count` that are not taken."""
+    left = np.ones(count, dtype=bool)
+    left[taken] = False
+    return np.flatnonzero(left)
 
 
 def _slack_columns(problem: ScalarProblem) -> NDArray[np.int64]:
@@ -85,9 +93,19 @@ class _Lines:
     height: Floats
     hard: tuple[Floats, Floats, NDArray[np.bool_]]  # rows without a slack: G v + g <= 0, = 0 where so marked
 
-    @property
+    @cached_property
     def slope(self) -> Floats:
         return np.asarray(self.slopes.toarray()[:, 0])
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the lines of each slack begin."""
+        return np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many lines each slack has."""
+        return np.asarray(np.diff(np.r_[self.starts, len(self.owner)]), dtype=np.int64)
 
     @staticmethod
     def of(problem: ScalarProblem, slacks: NDArray[np.int64], few: NDArray[np.int64]) -> _Lines | None:
@@ -107,7 +125,7 @@ class _Lines:
         owner = np.concatenate([owner, free])
         slopes = sp.csr_array(sp.vstack([slopes, sp.csr_array((len(free), len(few)))]))
         height = np.concatenate([height, bottom])
-        without = np.setdiff1d(np.arange(matrix.shape[0]), rows_with)
+        without = _others(matrix.shape[0], rows_with)
         hard = (others[without].toarray(), problem.offset[without], problem.equality[without])
         order = np.argsort(owner, kind="stable")
         return _Lines(problem, slacks, few, owner[order], sp.csr_array(slopes[order]), height[order], hard)
@@ -191,12 +209,12 @@ class _Lines:
         return float(first + terms.sum()), own + float((bend * rate**2).sum()), max(size, 1e-300)
 
     def _active(self, height: Floats) -> NDArray[np.int64]:
-        """The index of the highest line of each slack."""
-        starts = np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
-        highest = np.maximum.reduceat(height, starts)
-        candidates = np.flatnonzero(height == np.repeat(highest, np.diff(np.r_[starts, len(height)])))
-        _, first = np.unique(self.owner[candidates], return_index=True)
-        return np.asarray(candidates[first], dtype=np.int64)
+        """The index of the highest line of each slack, the first of several."""
+        if len(height) == 2 * len(self.starts) and (self.counts == 2).all():  # a hinge: its line and 0
+            return self.starts + (height[1::2] > height[::2])
+        highest = np.maximum.reduceat(height, self.starts)
+        candidates = np.flatnonzero(height == np.repeat(highest, self.counts))
+        return np.asarray(candidates[np.diff(self.owner[candidates], prepend=-1) > 0], dtype=np.int64)
 
     def _costs(self, owner: NDArray[np.int64], z: Floats) -> tuple[Floats, Floats]:
         """(slope, curvature) of the cost of the given slacks at z."""
@@ -267,7 +285,9 @@ def _bottoms(
 ) -> tuple[NDArray[np.int64], Floats]:
     """A level line for every slack of quadratic cost that no equation fixes: where its own cost is least."""
     curvature = problem.quadratic.diagonal()[slacks]
-    free = np.setdiff1d(np.flatnonzero(curvature > 0), fixed)
+    bent = curvature > 0
+    bent[fixed] = False
+    free = np.flatnonzero(bent)
     return free, -problem.linear[slacks[free]] / curvature[free]
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DIRECT = 6_000  # coordinates that are solved for without a sample
 SHARE = 24  # coordinates for each one in a sample; there are two samples
+TELLING = 50  # coordinates in a sample for each column of B, below which it says too little
 ROUGH = 1e-4  # the relative error that is asked of a sample
 REACH = 3.0  # how many times the usual difference between guesses a price is taken to be uncertain
 ROUNDS = 6
@@ -37,7 +38,8 @@ Watch = Callable[[int, float], bool]
 
 
 class Solved(NamedTuple):
-    """`error` is the gap relative to max(1, |value|), or how far a price is from where its h_k - z_k t is bounded.
+    """`error` is the largest of: the gap relative to max(1, |value|); what a row lacks relative to max(1, |t|); how
+    far a price is from where its h_k - z_k t is bounded.
 
     `rounds` of screening were made, the last with `kept` coordinates.
     """
@@ -56,7 +58,7 @@ def solve_rows(rows: ExplicitRows, slacks: int, tol: float, threads: int, watch:
     """To a relative gap of `tol`, or as near as rounding allows; the last `slacks` coordinates are in every sample."""
     passes = rows.passes(threads)
     best = None
-    if rows.size > 2 * DIRECT and 8 * rows.columns < rows.size:
+    if rows.size > 2 * DIRECT and _sample_size(rows, slacks) >= TELLING * rows.columns:
         best = _by_screening(rows, passes, slacks, tol, threads, watch)
     if best is not None and (best.error <= tol or best.stopped):
         return best
@@ -146,18 +148,25 @@ def measured(rows: ExplicitRows, passes: _core.RowPass, t: Floats, v: Floats) ->
     short = image - rows.metric * v
     gap = found["gap"] + 0.5 * float(rows.metric @ short**2) + float((1 - rows.metric) @ np.abs(short * v))
     value = found["cost"] + 0.5 * float(rows.metric @ image**2) + rows.constant
-    error = max(gap / max(1.0, abs(value)), found["outside"])
+    lacking = np.abs((1 - rows.metric) * short).max(initial=0.0)
+    size = max(1.0, float(np.abs(rows.e).max(initial=0.0)), float(np.abs(found["t"]).max(initial=0.0)))
+    error = max(gap / max(1.0, abs(value)), found["outside"], float(lacking) / size)
     return Solved(found["t"], v, error, value, 0, 0, 0)
 
 
 # --------------------------------------------------------------------- samples
 
 
+def _sample_size(rows: ExplicitRows, slacks: int) -> int:
+    real = rows.size - slacks
+    return max(real // SHARE, min(DIRECT // 3, real // 4))
+
+
 def _guess(rows: ExplicitRows, slacks: int, threads: int, seed: int = 0) -> tuple[Floats, Floats]:
     """v as the mean of two samples say, and for each column of B how far it may be off."""
     random = np.random.default_rng(seed)
     real = rows.size - slacks
-    count = max(real // SHARE, min(DIRECT // 3, real // 4))
+    count = _sample_size(rows, slacks)
     drawn = np.arange(2 * count) * real // (2 * count) + random.integers(0, real // (2 * count), 2 * count)
     random.shuffle(drawn)
     always = np.arange(real, rows.size)

@@ -71,7 +71,7 @@ def solve_posed(
             _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
             raw = chosen.backend.solve(lowered.problem, options, start, progress)
-            point = certify(posed, raw.theta)
+            point = certify(posed, raw.theta, lowered=lowered)
             raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
             raw, point, chosen = _by_others(posed, options, chosen, raw, point, began, progress)
     ended = time.perf_counter()
@@ -129,7 +129,7 @@ def _tightened(
         stricter = replace(options, tol=options.tol * factor, kkt_tol=kkt_tol, time_limit=left)
         again = chosen.backend.solve(point.lowered.problem, stricter, raw.theta, progress)
         raw = replace(again, iterations=raw.iterations + again.iterations, seconds=raw.seconds + again.seconds)
-        point = certify(posed, raw.theta)
+        point = certify(posed, raw.theta, lowered=point.lowered)
     return raw, point
 
 
@@ -153,7 +153,7 @@ def _by_others(
         taken = following
         asked = replace(options, time_limit=left)
         other = taken.backend.solve(point.lowered.problem, asked, raw.theta, progress)
-        reached = certify(posed, other.theta)
+        reached = certify(posed, other.theta, lowered=point.lowered)
         if reached.certificate.rel_gap < point.certificate.rel_gap:
             raw, point, chosen = other, reached, taken
         else:

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdsl import _core
+from kdsl.language.diagnostics import KdslError
+from kdsl.solving import api, routing
 from kdsl.solving.backends import engine, lowrank
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.explicit_rows import explicit_rows
+from kdsl.solving.facts import facts_of
 from kdsl.solving.interior_point import Program, solve_interior
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
@@ -236,7 +239,7 @@ def checkerboard(n, C, seed=0):
 
 
 def test_a_gaussian_kernel_in_the_plane_has_a_small_rank():
-    problem = checkerboard(1500, 1000.0)
+    problem = checkerboard(800, 100.0)
     F, residual = pivoted_cholesky(problem.blocks[0].gram, 400, 1e9)
     assert F.shape[1] < 250
     assert np.abs(F @ F.T - problem.blocks[0].gram.K).max() < 1e-11
@@ -370,3 +373,45 @@ def test_the_interior_point_method_keeps_its_best_point():
     assert found.error == min([*errors, found.error])
     assert found.error < 1e-11
     assert solve_rows(rows, 0, 1e-9, 1).error <= 1e-9
+
+
+# --------------------------------------------------------------------- routing
+
+
+def chosen_for(n: int, d: int, loss: str = "hinge") -> routing.Route:
+    X, y = two_classes(n, d)
+    C = np.ones(n)
+    single = (np.full(n, -INF), np.full(n, INF), C, -y) if loss == "squared" else (0 * C, C, 0 * C, -C)
+    block = HilbertBlock("w", LinearGram(X), sp.csc_array(sp.diags_array(y)))
+    return routing.route(facts_of(NormalForm((block,), Separable.single(*single), make_rows(y, 0.0))))
+
+
+def test_linear_kernels_of_few_features_are_routed_to_the_primal_side():
+    chosen = chosen_for(2000, 5)
+    assert chosen.backend.name == "lowrank"
+    assert chosen.reason == (
+        "one row and a box, 2,000 multipliers: an interior point method on the primal side, with 6 unknowns"
+    )
+    assert chosen.alternatives[0].name == "engine"
+    assert chosen_for(500, 5).backend.name == "engine"
+    assert chosen_for(2000, 150).backend.name == "engine"
+    assert chosen_for(2000, 5, "squared").backend.name == "direct"
+    assert chosen_for(6000, 5, "squared").reason.endswith("solved by Cholesky on the primal side, with 6 unknowns")
+
+
+def test_the_engine_follows_where_no_optimum_is_found():
+    """Hard margins that no plane meets: an interior point method ends nowhere, the engine says why."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((1500, 2)), np.where(random.random(1500) < 0.5, -1.0, 1.0)
+    with pytest.raises(KdslError) as caught:
+        api.solve("svm_hard", {"x": X, "y": y}, kernels={"k": "linear"})
+    assert caught.value.diagnostics[0].code.startswith("K6")
+
+
+def test_a_spec_on_the_primal_side_is_certified():
+    X, y = two_classes(20_000, 4)
+    solution = api.solve("svm_1norm", {"x": X, "y": y}, kernels={"k": "linear"})
+    assert solution.backend == "lowrank"
+    assert solution.status == "optimal"
+    assert solution.certificate.rel_gap <= 1e-6
+    assert solution.support.free < 200
