@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ PATIENCE = 10.0  # times its first run that a peer may take in all to meet the t
 LONGEST, GENEROUS = 900.0, 20.0  # seconds that anything may take without a budget, and times its row's guessed cost
 SHARE = 0.5  # of what is left for a row that one peer may take at its first run
 SHORT = 1.0  # seconds of a run that is repeated even where its row's time is spent
+SLOWER = 1.5  # times the fastest peer so far that another is waited for where there is a budget
 LEAST = 0.05  # of a row's guessed cost: a budget that leaves less leaves the row out
 
 
@@ -75,6 +77,11 @@ class Result(NamedTuple):
         return self.entries[0]
 
     @property
+    def complete(self) -> bool:
+        """Whether every installed peer had its turn."""
+        return not any(entry.outcome in ("not run", "failed") for entry in self.entries)
+
+    @property
     def ratios(self) -> tuple[Ratio, ...]:
         """One for each target; without targets, one against the best peer and one against scikit-learn."""
         targets = {target.against: target.ratio for target in self.row.targets}
@@ -96,12 +103,11 @@ class Result(NamedTuple):
             return Ratio(against, ratio, False, self.base, target)
         peers = [e for e in self.entries[1:] if against == "best peer" or e.name == "scikit-learn"]
         passed = [e for e in peers if e.outcome == "passed"]
-        others = [e for e in peers if e.outcome in ("missed", "stopped")]
-        for some, bound in ((passed, False), (others, True)):
-            if some:
-                best = min(some, key=self._clock)
-                return Ratio(against, self._clock(best) / own, bound, best, target)
-        return Ratio(against, None, False, None, target)
+        others = [e for e in peers if e.outcome == "stopped" or (e.outcome == "missed" and not passed)]
+        best = min([*passed, *others], key=self._clock, default=None)
+        if best is None:
+            return Ratio(against, None, False, None, target)
+        return Ratio(against, self._clock(best) / own, best.outcome != "passed", best, target)
 
     def _clock(self, entry: Entry) -> float:
         return entry.processor if self.row.clock == "processor" else entry.seconds
@@ -136,6 +142,14 @@ class _Comparison:
     def left(self) -> float:
         return self.end - time.monotonic()
 
+    def _worthwhile(self, name: str, entries: list[Entry]) -> float:
+        """With a budget: the seconds after which a peer is too slow to be the fastest that meets the tolerance."""
+        asked_for = any(target.against == name for target in self.row.targets)
+        if math.isinf(self.last) or asked_for or self.row.task.kind == "predict":
+            return math.inf
+        fastest = min((entry.seconds for entry in entries[1:] if entry.outcome == "passed"), default=math.inf)
+        return max(SLOWER * fastest, SHORT)
+
     def _fits(self, seconds: float) -> bool:
         """Whether another run that takes so long may be made: short ones may as long as there is any time at all."""
         return seconds <= max(self.left, min(SHORT, self.last - time.monotonic()))
@@ -147,22 +161,26 @@ class _Comparison:
             base_judge = None if row.base is None else Judge(make(row.base))
         except (ImportError, OSError) as error:
             return Result(row, (Entry("kdsl", "", "not run"),), note=f"no data: {error}")
-        entries: list[Entry] = []
-        base: Entry | None = None
-        spent: dict[int, float] = {}
+        began = time.monotonic()
+        entries, spent = [self._first(*self.numbered[0], judge, math.inf)], {0: 0.0}
+        base = None if base_judge is None else self._first(*self.numbered[0], base_judge, math.inf)
+        spent[0] = time.monotonic() - began
+        kept = min((repeat - 1) * spent[0], max(self.left, 0.0) / 2)  # for kdsl's own further runs
+        self.end -= kept
         for place, (number, contender, installed) in enumerate(self.numbered):
+            if place == 0 or base is not None:
+                continue  # a row that compares kdsl with itself has no peers
             began = time.monotonic()
-            share = 1.0 if place == 0 or number == self.numbered[-1][0] else SHARE
-            entries.append(self._first(number, contender, installed, judge, share))
+            last = number == self.numbered[-1][0]
+            most = min(math.inf if last else self.left * SHARE, self._worthwhile(contender.name, entries))
+            entries.append(self._first(number, contender, installed, judge, most))
             spent[place] = time.monotonic() - began
-            if place == 0 and base_judge is not None:
-                base = self._first(number, contender, installed, base_judge, share)
-            if place == 0 and row.base is not None:
-                break  # compared with itself: no peers
+        self.end += kept
         for _ in range(repeat - 1):
             for place, entry in enumerate(entries):
                 number = self.numbered[place][0]
-                if entry.outcome == "passed" and self._fits(spent[place]):
+                interesting = place == 0 or entry.seconds <= self._worthwhile(entry.name, entries)
+                if entry.outcome == "passed" and interesting and self._fits(spent[place]):
                     began = time.monotonic()
                     entries[place] = self._again(number, entry, judge)
                     spent[place] = time.monotonic() - began
@@ -190,7 +208,7 @@ class _Comparison:
         except (ValueError, FloatingPointError) as error:
             return f"its answer cannot be judged: {error}"
 
-    def _first(self, number: int, contender: Contender, installed: str | None, judge: Judge, share: float) -> Entry:
+    def _first(self, number: int, contender: Contender, installed: str | None, judge: Judge, most: float) -> Entry:
         """The first run; a peer that misses the tolerance is asked for less until it meets it or has taken too long."""
         name = contender.name
         if installed is None:
@@ -203,7 +221,7 @@ class _Comparison:
         stubborn = number == 0 or measure_of(judge.problem.task.kind) in ("residual", "error")
         for _ in range(STEPS):
             at_most = min(LONGEST, GENEROUS * self.row.cost, self.left)
-            limit = min(at_most, self.left * share) if first is None else min(at_most, 2 * PATIENCE * first + 5)
+            limit = min(at_most, most, math.inf if first is None else 2 * PATIENCE * first + 5)
             if limit <= 0 or (first is not None and limit < first):
                 return entry
             try:

@@ -61,7 +61,7 @@ def _runs(count: int) -> str:
 
 
 def _against(ratio: Ratio) -> str:
-    if ratio.against == "best peer" and ratio.peer is not None:
+    if ratio.against == "best peer" and ratio.peer is not None and not ratio.bound:
         return f"fastest peer: {ratio.peer.name}"
     return "against the other model" if ratio.against == "itself" else f"against {ratio.against}"
 
@@ -118,8 +118,8 @@ def markdown(results: list[Result], machine: Machine) -> str:
         for ratio in result.ratios:
             peer = ratio.peer
             who: str = "itself, without" if ratio.against == "itself" else ratio.against
-            if ratio.against == "best peer" and peer is not None:
-                who = f"fastest: {peer.name}"
+            if ratio.against == "best peer" and peer is not None and not ratio.bound:
+                who = f"fastest: {peer.name}{'' if result.complete else ' (not all ran)'}"
             gap = "" if peer is None else "stopped" if math.isnan(peer.gap) else f"{peer.gap:.1e}"
             target = (
                 "" if ratio.target is None else f"{'at most ' if ratio.against == 'itself' else ''}{ratio.target:g}"

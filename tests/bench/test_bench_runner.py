@@ -52,11 +52,12 @@ class Here:
     def solve(self, number: int, task: Task, tol: float, limit: float) -> Answer | str:
         self.asked.append((self.everybody[number].name, tol))
         try:
-            return self.everybody[number].run(make(task), tol)
-        except TimeOut:
-            raise
+            answer = self.everybody[number].run(make(task), tol)
         except ArithmeticError as error:
             return str(error)
+        if answer.seconds > limit:
+            raise TimeOut
+        return answer
 
 
 def as_good_as(factor: float, seconds: float = 1.0) -> Run:
@@ -128,6 +129,32 @@ def test_the_fastest_peer_that_meets_the_tolerance_is_the_one_compared_with(monk
     (ratio,) = [ratio for ratio in result.ratios if ratio.against == "best peer"]
     assert ratio.peer is not None and ratio.peer.name == "good" and ratio.reached is True
     assert next(r for r in result.ratios if r.against == "scikit-learn").ratio is None
+
+
+def test_within_a_budget_nobody_waits_for_what_is_slower_than_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = [Scripted("quick", as_good_as(1, 3.0)), Scripted("slow", as_good_as(1, 6.0))]
+    result, asked = result_of(monkeypatch, peers, budget=1000.0)
+    assert [entry.outcome for entry in result.entries] == ["passed", "passed", "stopped"]
+    assert result.entries[2].seconds == pytest.approx(4.5) and [name for name, _ in asked].count("slow") == 1
+    (ratio,) = [ratio for ratio in result.ratios if ratio.against == "best peer"]
+    assert (ratio.ratio, ratio.bound, ratio.reached) == (pytest.approx(30.0), False, True)
+    result, asked = result_of(monkeypatch, [*peers, Scripted("scikit-learn", as_good_as(1, 6.0))], budget=1000.0)
+    assert result.entries[3].outcome == "passed"  # it has a column of its own
+    assert [name for name, _ in asked].count("scikit-learn") == 3
+
+
+def test_a_peer_stopped_before_the_fastest_ended_leaves_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(problem: Problem, tol: float) -> Answer:
+        raise TimeOut
+
+    monkeypatch.setattr(runner, "LONGEST", 2.0)
+    peers = [Scripted("stopped", stops), Scripted("slow", as_good_as(1, 1.5)), Scripted("none", stops)]
+    result, _ = result_of(monkeypatch, peers)
+    ratio = result.ratios[1]
+    assert ratio.peer is not None and (ratio.peer.name, ratio.bound) == ("slow", False)
+    monkeypatch.setattr(runner, "LONGEST", 1.0)
+    result, _ = result_of(monkeypatch, peers)
+    assert result.ratios[1].bound and result.ratios[1].ratio == pytest.approx(10.0)
 
 
 def test_accidents_are_lines_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
