@@ -40,7 +40,7 @@ def block(result: Result, machine: Machine) -> str:
     if result.base is not None:
         entries.append(("kdsl, the other model", result.base))
     lines += [f"    {name:<30}{_entry_text(entry, result.row)}" for name, entry in entries]
-    lines += [f"    {_against(ratio):<42}{_told(ratio)}" for ratio in result.ratios if ratio.ratio is not None]
+    lines += [f"    {_against(ratio):<46}{_told(ratio)}" for ratio in result.ratios if ratio.ratio is not None]
     limits = what_limits(result, machine)
     return "\n".join([*lines, *([f"    {limits}"] if limits else [])]) + "\n"
 

@@ -9,6 +9,7 @@ first use is nobody's speed. With one it solves, and answers with an Answer. Wha
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from multiprocessing.connection import Connection, Pipe
@@ -73,10 +74,12 @@ class Worker:
         if self._connection is None:
             self._connection, theirs = Pipe()
             handle = theirs.fileno()
-            command = [sys.executable, "-m", "kdsl.bench.worker", str(handle)]
+            command = [sys.executable, "-P", "-m", "kdsl.bench.worker", str(handle)]
+            same_modules = os.pathsep.join(path or os.getcwd() for path in sys.path)
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[handle],
+                env={**os.environ, "PYTHONPATH": same_modules},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
