@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kdsl.binding.faults import count
+from kdsl.language.diagnostics import Diagnostic
 from kdsl.libsvm.certifying import Certified
 from kdsl.libsvm.training import Machine, Trained
 from kdsl.models.report import aligned, figure, solution_text
@@ -31,6 +32,15 @@ def certificates_text(found: Sequence[Certified]) -> str:
     titles = (*CERTIFIED, "parameters")
     rows = [(*certified(one.classes, one.solution), parameters_of(one.solution)) for one in found]
     return table([titles, *rows])
+
+
+def warnings_of(solutions: Iterable[Solution]) -> list[Diagnostic]:
+    """The first warning of each code: hundreds of pairs of classes have the same to say."""
+    found: dict[str, Diagnostic] = {}
+    for solution in solutions:
+        for warning in solution.warnings:
+            found.setdefault(warning.code, warning)
+    return list(found.values())
 
 
 def heading(solution: Solution, pairs: int, more: str) -> str:

@@ -130,6 +130,15 @@ def test_an_indefinite_kernel_is_never_optimal(tmp_path: Path, capsys: pytest.Ca
     assert read_model(tmp_path / "m").support.shape[0] > 0
 
 
+def test_a_warning_is_said_once_for_all_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A column that is constant within every class: each pair of three has two of them, and one message is enough."""
+    marks = np.array([[value == label for label in (3, 7, -2)] for value in CLASSES], dtype=float)
+    data = write_svmlight(tmp_path / "data.svm", np.column_stack([X, marks]), CLASSES)
+    code, out, err = run(capsys, data, tmp_path / "m")
+    assert (code, out.count("optimal")) == (0, 3)
+    assert err.count("warning[K541]") == 1
+
+
 def test_flags_that_are_not_used_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_svmlight(tmp_path / "data.svm", X, TWO)
     code, _, err = run(capsys, "-n", 0.3, "-p", 1, "-d", 2, "-h", 0, "-m", 100, "-b", 0, "-w9", 2, data, tmp_path / "m")

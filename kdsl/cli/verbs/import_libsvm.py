@@ -75,7 +75,7 @@ def _certified(model: LibsvmModel, arguments: Namespace, console: Console) -> in
     """One machine becomes a file that `verify` checks; machines that vote are certified here, one by one."""
     from kdsl.libsvm.certifying import certify_model
     from kdsl.libsvm.examples import read_examples
-    from kdsl.libsvm.machine_report import certificates_text
+    from kdsl.libsvm.machine_report import certificates_text, warnings_of
     from kdsl.models.report import solution_text
 
     found = certify_model(model, *read_examples(arguments.data), dict(arguments.params), arguments.e)
@@ -87,7 +87,7 @@ def _certified(model: LibsvmModel, arguments: Namespace, console: Console) -> in
         _write(model, arguments)
         console.out(certificates_text(found))
         console.err(f"note: each pair was certified; {arguments.output} is their vote, which no certificate is about\n")
-    messages(list(dict.fromkeys(w for one in found for w in one.solution.warnings)), console)
+    messages(warnings_of(one.solution for one in found), console)
     return 0 if all(one.solution.status == "optimal" for one in found) else SHORT_OF_OPTIMAL
 
 

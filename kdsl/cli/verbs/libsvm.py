@@ -136,11 +136,10 @@ def _train(arguments: Namespace, console: Console) -> int:
 
 
 def _show(trained: Trained, console: Console) -> None:
-    from kdsl.libsvm.machine_report import training_text
+    from kdsl.libsvm.machine_report import training_text, warnings_of
 
     console.out(training_text(trained))
-    found = (warning for machine in trained.machines for warning in machine.solution.warnings)
-    messages(list(dict.fromkeys(found)), console)
+    messages(warnings_of(machine.solution for machine in trained.machines), console)
 
 
 def _refuse(arguments: Namespace) -> None:
