@@ -254,10 +254,13 @@ class _Trial:
     def _lowest_quadratic(self, multipliers: Mapping[str, Array]) -> float:
         """The exact minimum of a quadratic, from its values, -inf where there is none: no solver is involved."""
         layout = _FloatUnknowns(self._derivation.model, self._instance)
+        here = np.zeros(layout.size)
+        readers = layout.readers(here)
+        interpreter = Interpreter(self._derivation.model, self._instance, readers, FloatArithmetic())
 
         def lagrangian(point: Array) -> float:
-            interpreter = Interpreter(self._derivation.model, self._instance, layout.readers(point), FloatArithmetic())
-            return float(self._lagrangian(interpreter, layout.readers(point), multipliers))
+            here[:] = point
+            return float(self._lagrangian(interpreter, readers, multipliers))
 
         constant, gradient, hessian = _quadratic_model(lagrangian, layout.size)
         step, *_ = np.linalg.lstsq(hessian, -gradient, rcond=1e-10)

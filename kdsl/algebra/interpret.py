@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple, Protocol
@@ -13,6 +13,7 @@ from kdsl.algebra.builtin_losses import LOSSES_BY_NAME
 from kdsl.algebra.instance import Instance
 from kdsl.language import model as m
 from kdsl.language import syntax as s
+from kdsl.language.walk import walk
 
 Places = tuple[int, ...]
 
@@ -140,6 +141,8 @@ class Interpreter:
         self._kernels = [k.name for k in model.kernels]
         self._letters = {n: z for index in model.indices for n, z in zip(index.names, index.sets, strict=True)}
         self._couplings = {index.names: index.where for index in model.indices if index.where}
+        # the choices that pass a filter, by its owner, which is kept so that no other has its id
+        self._passing: dict[tuple[int, tuple[str, ...]], tuple[object, list[Places]]] = {}
         self._calls: tuple[int, ...] = ()
         self._open: tuple[tuple[str, int], ...] = ()
 
@@ -163,10 +166,29 @@ class Interpreter:
 
     def members(self, letters: tuple[str, ...], where: tuple[s.Comparison, ...]) -> Iterator[tuple[Places, Scope]]:
         """Every choice of the letters that passes the filter."""
-        for places in product(*(range(self._count(self._letters[letter])) for letter in letters)):
-            scope = dict(zip(letters, places, strict=True))
-            if all(self._holds(c, scope) for c in where):
-                yield places, scope
+        for places in self._choices(where, letters, where, {}):
+            yield places, dict(zip(letters, places, strict=True))
+
+    def _choices(
+        self, owner: object, letters: tuple[str, ...], where: tuple[s.Comparison, ...], scope: Scope
+    ) -> Iterable[Places]:
+        """The choices that pass the filter of `owner`, found once where it looks at nothing but these letters."""
+        everything = product(*(range(self._count(self._letters[letter])) for letter in letters))
+        if not where:
+            return everything
+        known = self._passing.get((id(owner), letters))
+        if known is not None:
+            return known[1]
+        passing = [
+            places
+            for places in everything
+            if all(self._holds(c, {**scope, **dict(zip(letters, places, strict=True))}) for c in where)
+        ]
+        sides = [side for c in where for side in (c.left, c.right)]
+        names = {part.id for side in sides for part in walk(side) if isinstance(part, s.Name)}
+        if not (names - set(letters)) & set(scope):
+            self._passing[id(owner), letters] = (owner, passing)
+        return passing
 
     def _count(self, index_set: m.IndexSet) -> int:
         return int(index_set.size) if index_set.size.isdigit() else self._instance.sizes[index_set.size]
@@ -206,12 +228,11 @@ class Interpreter:
                 letters = tuple(name.id for name in node.indices)
                 where = node.where + self._couplings.get(letters, ())
                 total = 0.0
-                for places in product(*(range(self._count(self._letters[letter])) for letter in letters)):
+                for places in self._choices(node, letters, where, scope):
                     inner = {**scope, **dict(zip(letters, places, strict=True))}
-                    if all(self._holds(c, inner) for c in where):
-                        outer, self._open = self._open, (*self._open, *zip(letters, places, strict=True))
-                        total = self._added(total, self.value(node.body, inner))
-                        self._open = outer
+                    outer, self._open = self._open, (*self._open, *zip(letters, places, strict=True))
+                    total = self._added(total, self.value(node.body, inner))
+                    self._open = outer
                 return total
             case s.Call():
                 return self._call(node, scope)

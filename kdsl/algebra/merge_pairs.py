@@ -1,4 +1,4 @@
-"""Merges two multipliers of one example into their difference: one unknown with a kink at 0 in place of two."""
+"""Merges two multipliers of one number into their difference: one unknown with a kink at 0 in place of two."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
     dual = folding.dual
     alike = (first.indices, first.sets, first.support) == (second.indices, second.sets, second.support)
     unsettled = {term.label for term in dual.conjugates} | {term.label for term in dual.entropies}
-    if not (alike and first.indices and is_zero(first.lower) and is_zero(second.lower)) or unsettled & {
+    if not (alike and is_zero(first.lower) and is_zero(second.lower)) or unsettled & {
         first.label,
         second.label,
     }:
@@ -119,7 +119,7 @@ def _step(pair: Pair) -> Step:
     first, second = Poly.of(plus.symbol), Poly.of(minus.symbol)
     return Step(
         "merge",
-        "Two multipliers of one example become one",
+        f"Two multipliers of one {'example' if beta.indices else 'quantity'} become one",
         (
             "the dual sees ",
             first,

@@ -43,10 +43,12 @@ EXPECTED_MODELS: Mapping[str, DualForm] = {
         BOX,
     ),
     "fairness": DualForm(
-        f"{MARGINS} - t * (fair + fair') - 1/2 * sum[i] sum[j] (y[i] * margin[i] - 1/l * a[i] * (fair - fair'))"
-        " * (y[j] * margin[j] - 1/l * a[j] * (fair - fair')) * k(x[i], x[j])",
-        ("sum[i] y[i] * margin[i] - 1/l * (fair - fair') * sum[i] a[i] = 0",),
-        {"margin": ("0", "C"), "fair": ("0", "inf"), "fair'": ("0", "inf")},
+        f"{MARGINS} - 1/2 * sum[i] sum[j] (y[i] * margin[i] + 1/l * a[i] * beta)"
+        " * (y[j] * margin[j] + 1/l * a[j] * beta) * k(x[i], x[j])",
+        ("sum[i] y[i] * margin[i] + 1/l * beta * sum[i] a[i] = 0",),
+        {"margin": ("0", "C"), "beta": ("-inf", "inf")},
+        kinks={"beta": "t"},
+        merged={"beta": "fair' - fair"},
     ),
     "prescribed_means": DualForm(
         "sum[i] eta[i] * y[i] - 1/(4 * C) * sum[i] eta[i]^2 - sum[i] average[group[i]] * mean[group[i]]"
