@@ -243,4 +243,5 @@ def _program(problem: Problem, tol: float) -> Answer:
     seconds = found.seconds["audit"] + found.seconds["solve"]
     facts: dict[str, float | int | str] = {"status": found.status, "backend": found.backend}
     facts["certify"] = found.seconds["certify"]
+    facts["iterations"] = found.iterations
     return Answer(seconds, whole.processor, {"x": found.x, "y": found.y, "z": found.z}, facts)
