@@ -23,6 +23,7 @@ from kdsl.language.model import Constraint, Model, Variable
 MIN_L_TOLERANCE = 1e-6
 OPTIMUM_TOLERANCE = 1e-5
 _TRIES = 12
+_REST = 1e-4  # of the slopes where a descent has come to rest
 
 
 class Check(NamedTuple):
@@ -273,16 +274,37 @@ class _Trial:
 
         model = self._derivation.model
         unknowns = _CvxpyUnknowns(self._derivation, self._instance)
-        residuals = _Residuals(self._derivation, multipliers)
+        residuals = _Residuals(self._derivation, multipliers, cvxpy.Variable)
         interpreter = Interpreter(model, self._instance, unknowns.readers, CvxpyArithmetic(), residuals)
         body = self._lagrangian(interpreter, unknowns.readers, multipliers) + residuals.total()
         if not body.is_convex():
-            return None, "the text of the loss is no sum that CVXPY knows to be convex"
+            return self._lowest_smooth(multipliers, residuals.count)
         problem = cvxpy.Problem(cvxpy.Minimize(body))
         if _solve(problem):
             return float(problem.value), ""
         unbounded = problem.status in ("unbounded", "unbounded_inaccurate")
         return (-np.inf, "") if unbounded else (None, "the solver did not finish")
+
+    def _lowest_smooth(self, multipliers: Mapping[str, Array], count: int) -> tuple[float | None, str]:
+        """Where CVXPY does not see that the text is convex: by a descent, trusted where it comes to rest.
+
+        count: the residuals of losses, which are unknowns beside the primal's.
+        """
+        from scipy.optimize import minimize
+
+        model = self._derivation.model
+        layout = _FloatUnknowns(model, self._instance)
+
+        def lagrangian(point: Array) -> float:
+            readers, rest = layout.readers(point), iter(point[layout.size :])
+            residuals = _Residuals(self._derivation, multipliers, lambda: float(next(rest)))
+            interpreter = Interpreter(model, self._instance, readers, FloatArithmetic(), residuals)
+            return float(self._lagrangian(interpreter, readers, multipliers) + residuals.total())
+
+        found = minimize(lagrangian, np.zeros(layout.size + count), method="BFGS", options={"gtol": 1e-6})
+        if np.abs(found.jac).max() > _REST:
+            return None, "a descent on the text of the loss did not come to rest"
+        return float(found.fun), ""
 
     def _lagrangian(
         self,
@@ -320,27 +342,30 @@ def _comes_from(condition: Condition, constraint: Constraint) -> bool:
 
 
 class _Residuals:
-    """Puts a free residual in the place of each loss's argument, and prices the difference."""
+    """Puts a `fresh` residual in the place of each loss's argument, and prices the difference."""
 
-    def __init__(self, derivation: Derivation, multipliers: Mapping[str, Array]) -> None:
+    def __init__(self, derivation: Derivation, multipliers: Mapping[str, Array], fresh: Callable[[], Any]) -> None:
         self._terms = derivation.primal.losses
         self._multipliers = multipliers
+        self._fresh = fresh
         self._order: dict[tuple[int, ...], int] = {}
         self._prices: list[Any] = []
 
-    def __call__(self, call: LossCall) -> Any:
-        import cvxpy
+    @property
+    def count(self) -> int:
+        return len(self._prices)
 
+    def __call__(self, call: LossCall) -> Any:
         number = self._order.setdefault(call.key, len(self._order))
         term = self._terms[number]
         price = self._multipliers[term.label]
         places = _places(term.indices, call.opened)
         if isinstance(term.function, Multinomial):
-            residual: Any = [cvxpy.Variable() for _ in call.argument]
+            residual: Any = [self._fresh() for _ in call.argument]
             for k, argument in enumerate(call.argument):
                 self._prices.append(float(price[(*places, k)]) * term.orientation * (argument - residual[k]))
         else:
-            residual = cvxpy.Variable()
+            residual = self._fresh()
             self._prices.append(float(price[places]) * term.orientation * (call.argument - residual))
         return call.definition(residual)
 

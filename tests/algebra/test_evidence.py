@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from kdsl import resources
 from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.evidence import PRIMAL_IS_DUAL, W_IS_MIN_L, verify
 from kdsl.algebra.poly import Poly
-from kdsl.pipeline import read_spec
+from kdsl.pipeline import parse_spec, read_spec
 
 
 def derived(name: str) -> Derivation:
@@ -49,6 +50,15 @@ def test_a_wrong_coefficient_is_caught() -> None:
     evidence = verify(scaled_quadratic(derived("svm_1norm")), instances=2)
     failed = {check.name for check in evidence.checks if check.times and not check.passed}
     assert {W_IS_MIN_L, PRIMAL_IS_DUAL} <= failed
+
+
+def test_a_loss_that_is_convex_only_as_a_whole_is_tested_too() -> None:
+    """A difference of squares: CVXPY cannot tell that it is convex, a descent finds its minimum all the same."""
+    path = Path(__file__).parent / "models" / "own_huber_hinge.kspec"
+    derivation = derive(parse_spec(path.read_text(encoding="utf-8"), path.stem))
+    assert [(check.times, check.passed) for check in verify(derivation, instances=2).checks] == [(2, True)] * 3
+    wrong = {check.name: check for check in verify(scaled_quadratic(derivation), instances=2).checks}
+    assert wrong[W_IS_MIN_L].times == 2 and not wrong[W_IS_MIN_L].passed
 
 
 def test_a_lost_row_is_caught() -> None:

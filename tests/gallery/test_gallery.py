@@ -92,8 +92,7 @@ def test_the_page_prints_the_spec(name: str) -> None:
 def test_the_derivation_stands_up_to_evidence(name: str) -> None:
     evidence = verify(derive(read_spec(GALLERY / name / f"{name}.kspec")), instances=1)
     assert evidence.passed
-    made = {check.name: check.times for check in evidence.checks}
-    assert made["dual value <= primal value at feasible points"] == 1
+    assert [check.times for check in evidence.checks] == [1, 1, 1]
 
 
 @each
