@@ -111,7 +111,7 @@ def _alike(shown: str, printed: str) -> bool:
     if ours == theirs:
         return True
     figures, others = NUMBER.findall(ours), NUMBER.findall(theirs)
-    if _words(ours) != _words(theirs) or len(figures) != len(others) or not any(map(_is_decimal, figures)):
+    if _words(ours) != _words(theirs) or len(figures) != len(others) or not any(map(_is_decimal, figures + others)):
         return False
     return all(map(_close, figures, others))
 

@@ -35,6 +35,7 @@ def test_what_varies_is_not_compared_and_the_rest_is() -> None:
     ])  # fmt: skip
     assert same(["value  57.9843", "sv_gap 3.1e-05"], ["value 57.98431", "sv_gap 4e-06"])
     assert same(["gap  0.0011 (relative 2e-05)"], ["gap  0.012 (relative 2e-04)"])
+    assert same(["primal_residual    0             0"], ["primal_residual    0  1.110223e-16"])
     assert same(["a", "residual  1e-06 in margin at [3]", "b"], ["a", "b"])
     assert same(["a", "...", "z"], ["a", "b", "c", "z"]) and same(["a", "..."], ["a"])
     assert not same(["value  57.9843"], ["value  57.8"])
