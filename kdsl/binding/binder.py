@@ -40,6 +40,8 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
 from kdsl.language.syntax import KernelCall, KernelExpr, KernelOn, KernelProduct, KernelSum
 
+INNER_PRODUCTS = ("linear", "poly", "sigmoid")
+
 
 def bind(
     model: Model,
@@ -210,7 +212,9 @@ def assemble(
         if isinstance(source, FromDefault):
             arrays[source.datum.name] = default_array(source, sizes)
     check_label_axes(model, arrays, sizes)
-    notes += [note for name, p in points.items() for note in feature_warnings(name, p, maps[name], bool(model.kernels))]
+    inner = any(mentions(kernel.expression, INNER_PRODUCTS) for kernel in model.kernels)
+    kernels = bool(model.kernels)
+    notes += [note for name, p in points.items() for note in feature_warnings(name, p, maps[name], kernels, inner)]
     for raw in raws:
         if raw.map is not None and raw.datum.kind != "input":
             arrays[raw.datum.name] = to_dense(points.pop(raw.datum.name).features)
@@ -279,13 +283,18 @@ def different_features(raw: Raw, names: Sequence[str], first: Sequence[str]) -> 
 
 
 def uses_precomputed(expression: KernelExpr) -> bool:
+    return mentions(expression, ("precomputed",))
+
+
+def mentions(expression: KernelExpr, names: Sequence[str]) -> bool:
+    """Whether one of these built-in kernels is part of the expression."""
     if isinstance(expression, KernelCall):
-        return expression.name.id == "precomputed"
+        return expression.name.id in names
     if isinstance(expression, KernelOn):
-        return uses_precomputed(expression.kernel)
+        return mentions(expression.kernel, names)
     if isinstance(expression, KernelSum):
-        return any(uses_precomputed(term) for term in expression.terms)
-    return isinstance(expression, KernelProduct) and any(uses_precomputed(f) for f in expression.factors)
+        return any(mentions(term, names) for term in expression.terms)
+    return isinstance(expression, KernelProduct) and any(mentions(f, names) for f in expression.factors)
 
 
 def no_two_labels(model: Model, positive: str) -> KdslError:

@@ -6,13 +6,20 @@ import numpy as np
 
 from kdsl.binding.faults import cite, listing, warning
 from kdsl.binding.points import FeatureMap, Points, column_ranges
+from kdsl.binding.table import Floats
 from kdsl.language.diagnostics import Diagnostic
 
 RANGE_RATIO = 100.0
+OFFSET_RATIO = 1e4  # its square is what inner products are larger than what tells the points apart
 
 
-def feature_warnings(name: str, points: Points, feature_map: FeatureMap, kernels: bool = True) -> list[Diagnostic]:
-    """What is said of the features of an input, or of the columns of a matrix in a model without kernels."""
+def feature_warnings(
+    name: str, points: Points, feature_map: FeatureMap, kernels: bool = True, inner: bool = False
+) -> list[Diagnostic]:
+    """What is said of the features of an input, or of the columns of a matrix in a model without kernels.
+
+    `inner`: whether a kernel takes inner products, which do not forget where the origin is.
+    """
     if feature_map.precomputed or points.size < 2:
         return []
     low, high = column_ranges(points.features)
@@ -33,6 +40,9 @@ def feature_warnings(name: str, points: Points, feature_map: FeatureMap, kernels
             )
         )
     moving = np.flatnonzero(spread > 0)
+    far = np.maximum(np.abs(low), np.abs(high))[moving] / spread[moving]
+    if inner and len(far) and feature_map.scaling.kind == "none" and far.max() > OFFSET_RATIO:
+        notes.append(far_from_origin(points, int(moving[np.argmax(far)]), float(far.max()), low, high))
     if len(moving) < 2:
         return notes
     wide = moving[int(np.argmax(spread[moving]))]
@@ -51,3 +61,14 @@ def feature_warnings(name: str, points: Points, feature_map: FeatureMap, kernels
             )
         )
     return notes
+
+
+def far_from_origin(points: Points, feature: int, ratio: float, low: Floats, high: Floats) -> Diagnostic:
+    """Of a feature such as a time stamp."""
+    ends = f"{low[feature]:.10g} and {high[feature]:.10g}"
+    return warning(
+        "K577",
+        f"{cite(points.source)}: `{points.names[feature]}` lies between {ends}, far from 0 beside its range",
+        f"inner products of such values agree in their first {2 * np.log10(ratio):.0f} digits, and a float has 16",
+        "choose `--scale standard`, which moves features to 0; it is stored with the model",
+    )

@@ -76,7 +76,10 @@ class Solution:
         return self.certificate.gap
 
     def is_optimal(self, tol: float = 1e-6) -> bool:
-        return self.certificate.status(tol) == "optimal" and self.status != "solver_error"
+        """Whether the certificate proves it at `tol`, and nothing else speaks against it (K572, K623, K624)."""
+        asked = self.certificate.status(self.asked.get("tol") or 1e-6, self.asked.get("kkt_tol"))
+        doubted = self.status != "optimal" and asked == "optimal"
+        return self.certificate.status(tol) == "optimal" and not doubted and self.status != "solver_error"
 
     @property
     def fitted(self) -> Fitted:

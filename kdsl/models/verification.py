@@ -180,7 +180,7 @@ def compared(stored: Certificate, now: Certificate) -> list[Figure]:
 def close(a: float | None, b: float | None, size: float) -> bool:
     if a is None or b is None:
         return a is b
-    return a == b or abs(a - b) <= ACCURACY * max(1.0, size)
+    return a == b or abs(a - b) <= ACCURACY * max(1.0, size) or (math.isnan(a) and math.isnan(b))
 
 
 def consistency(stored: Certificate) -> list[Diagnostic]:
@@ -252,7 +252,7 @@ def array_findings(name: str, stored: Array, now: Array) -> list[Diagnostic]:
         return [differs(name, f"stored with shape {stored.shape}, computed with shape {now.shape}")]
     if now.size == 0:
         return []
-    error = np.abs(stored - now)
+    error = np.where(np.isnan(stored) & np.isnan(now), 0.0, np.abs(stored - now))
     largest = float(np.abs(now[np.isfinite(now)]).max(initial=0.0))
     place = np.unravel_index(int(np.argmax(np.where(np.isnan(error), np.inf, error))), now.shape)
     if error[place] <= ACCURACY * max(largest, 1e-300) or (stored[place] == now[place]):

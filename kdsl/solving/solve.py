@@ -25,6 +25,7 @@ from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
+from kdsl.solving.rounding import ROUNDED, kernel_rounding, rounding_note
 from kdsl.solving.routing import Route, next_route, route
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.unknowns import with_unknowns
@@ -196,6 +197,9 @@ def _solution(
     notes = _notes(posed, point)
     if status == "optimal" and any(note.code == _LOOSE_NORM for note in notes):
         status, message = "optimal_inaccurate", _NOT_TIGHT  # of the relaxed problem: the norm asked for is not reached
+    rounding = kernel_rounding(posed, point) if status == "optimal" and options.kkt_tol is None else 0.0
+    if rounding > options.tol * max(1.0, abs(point.certificate.value)):
+        status, message, notes = "optimal_inaccurate", ROUNDED, (*notes, rounding_note(rounding))
     families = point.scalar_problem.families
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}
     intervals = {}

@@ -655,4 +655,9 @@ def k576():
     check_values(Polynomial(degree=400), Points(np.array([[1.0, 2], [3, 4]]), ("a", "b"), "train.csv"), "k")
 
 
+def k577():
+    spec = BINARY._replace(kernels=(BINARY.kernels[0]._replace(expression=call("linear")),))
+    return table("time,y\n1700000000,0\n1700000600,1\n1700000300,0\n", spec)
+
+
 CASES = {name: case for name, case in dict(globals()).items() if name[0] == "k" and name[1:4].isdigit()}

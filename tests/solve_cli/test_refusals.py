@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from cli_runs import kdsl, write_table
 
+from kdsl.models.verification import array_findings, close
+
 ONE_CLASS = {"u": np.arange(12.0), "y": np.ones(12)}
 SCHEMA = {"schema", "status", "diagnostics"}
 
@@ -56,3 +58,11 @@ def test_a_result_of_qp_is_written_whole_or_not_at_all(tmp_path: Path, monkeypat
     assert kdsl("qp", tmp_path / "p.npz", "-o", place).code == 0
     assert np.load(place)["x"] == pytest.approx([-1, -1]) and stat.S_ISREG(place.stat().st_mode)
     assert kdsl("qp", tmp_path / "p.npz", "-o", tmp_path / "none" / "x.npz").out == ""
+
+
+def test_what_came_out_as_no_number_comes_out_so_again() -> None:
+    """A solver that failed leaves a file that verifies as what it is."""
+    assert close(float("nan"), float("nan"), 1.0) and not close(float("nan"), 1.0, 1.0)
+    gap = np.array([1.0, np.nan])
+    assert array_findings("x", gap, gap.copy()) == []
+    assert len(array_findings("x", gap, np.array([1.0, 2.0]))) == 1

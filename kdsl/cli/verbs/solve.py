@@ -76,7 +76,11 @@ def add_solver_options(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    return on_spec(arguments.spec, console, lambda source: _solve(source, arguments, console))
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # what overflows is in the certificate
+        return on_spec(arguments.spec, console, lambda source: _solve(source, arguments, console))
 
 
 def _solve(source: Source, arguments: Namespace, console: Console) -> int:
