@@ -7,12 +7,14 @@ import numpy as np
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Sym
 from kdsl.language.diagnostics import Diagnostic
-from kdsl.solving.infeasibility import Conflict, NoSolution, Ray
+from kdsl.solving.infeasibility import Conflict, NoSolution, Ray, measure_ray, recession_problem
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.normal_form import Floats
+from kdsl.solving.plain_contradiction import plain_contradiction
 from kdsl.solving.posed import Posed
 
 _SHOWN = 4  # multipliers that a message names
+_CYCLE = 8  # members of a cycle that a message names
 _KEPT = 50  # multipliers that a witness names
 _ROUNDING = 1e-15  # of a sum whose parts cancel, as a share of them
 _SMALL = 1e-9  # a share of the largest multiplier that counts as nothing
@@ -85,6 +87,7 @@ def _power(bound: Poly, name: str) -> int:
 
 def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
     """The dual grows without end: no point satisfies the constraints."""
+    ray, plain = _plainer(posed, lowered, ray)
     margin = float(np.sqrt(ray.energy + _ROUNDING * ray.scale))
     labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
     named = ", ".join(f"`{label}`" for label in labels)
@@ -98,7 +101,7 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
             "K621",
             f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named}",
             (),
-            f"there are multipliers of total gain 1 ({some}{more}) whose expansion has a norm of at "
+            f"{plain}there are multipliers of total gain 1 ({some}{more}) whose expansion has a norm of at "
             f"most {margin:.3g}, nothing but rounding beside {np.sqrt(ray.scale):.3g}: the constraints contradict each "
             f"other, and no margin above {margin:.3g} can be had",
             "add slacks with a penalty (a soft margin), use a kernel that separates, or look for equal examples with "
@@ -106,6 +109,34 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
         ),
         {"energy": ray.energy, "scale": ray.scale, "residual": ray.residual, **witness},
     )
+
+
+def _plainer(posed: Posed, lowered: Lowered, ray: Ray) -> tuple[Ray, str]:
+    """A ray of few members where equal points or a cycle make one, and what to say of it before the numbers."""
+    recession = recession_problem(lowered.problem)
+    found = None if recession is None else plain_contradiction(lowered, posed.spaces, recession)
+    if recession is None or found is None:
+        return ray, ""
+    measured = measure_ray(recession, found.direction)
+    if not measured.proves:
+        return ray, ""
+    places = _places(lowered)
+    names = [f"`{_member(places[k], 1)}`" for k in found.members]
+    if found.kind == "nothing":
+        return measured, f"{names[0]} asks for a difference between equal points; "
+    if found.kind == "opposite":
+        return measured, f"{names[0]} and {names[1]} ask opposite things of equal points; "
+    shown = ", ".join(names[:_CYCLE]) + (" and so on" if len(names) > _CYCLE else "")
+    return measured, f"{shown} form a cycle: each asks for more than the one before, and the last leads to the first; "
+
+
+def _places(lowered: Lowered) -> dict[int, Place]:
+    """Label and place of every coordinate."""
+    return {
+        int(family.positions[tuple(places)]): (label, tuple(int(n) for n in places))
+        for label, family in lowered.families.items()
+        for places in np.argwhere(family.positions >= 0)
+    }
 
 
 def _members(lowered: Lowered, direction: Floats) -> dict[Place, float]:
