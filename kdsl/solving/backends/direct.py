@@ -3,13 +3,15 @@
 Solves   min 1/2 t'Ht + p't  subject to  At = a,   H = Q + diag(curvature), Q = sum_H S'KS
 Given    all of H in memory
 Returns  t with H t + A'm = -p; or a witness that the rows contradict each other, or a ray of unboundedness
-How      Cholesky of H and the Schur complement A H^-1 A' of the rows, then iterative refinement; where H is singular,
-         the null-space method: t = t_0 + Zy with AZ = 0, and the eigenvalues of Z'HZ
+How      Cholesky of H and the Schur complement A H^-1 A' of the rows, then iterative refinement: the factors of a
+         large H are those of single precision where the refinement shows that they suffice; where H is singular, the
+         null-space method: t = t_0 + Zy with AZ = 0, and the eigenvalues of Z'HZ
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,9 @@ from kdsl.solving.raw_solution import RawSolution, Status
 
 LARGEST = 20_000
 REFINEMENTS = 5
-EPS = float(np.finfo(np.float64).eps)
+SINGLE_FROM, SINGLE_REFINEMENTS = 2000, 15  # equations from which single precision is tried, and its refinements
+EPS, SINGLE_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps)
+ACCURATE = 1e-13  # the relative residual at which the factors of single precision have sufficed
 
 
 class Linear(NamedTuple):
@@ -39,30 +43,60 @@ class Linear(NamedTuple):
 
 def solve_system(H: Floats, p: Floats, A: Floats, a: Floats) -> Linear:
     """t and m with H t + A'm = -p and A t = a, for a positive semidefinite H."""
+    inverse = _inverse(H, single=True) if len(p) >= SINGLE_FROM else None
+    if inverse is not None:
+        found = _refined(H, p, A, a, inverse, SINGLE_REFINEMENTS)
+        if found.status == "solved" and found.residual <= ACCURATE:
+            return found._replace(message=f"{found.message}, factors in single precision")
+    inverse = _inverse(H, single=False)
+    return _null_space(H, p, A, a) if inverse is None else _refined(H, p, A, a, inverse, REFINEMENTS)
+
+
+def _inverse(H: Floats, single: bool) -> Callable[[Floats], Floats] | None:
+    """b -> H^-1 b by Cholesky; None where H is too nearly singular for the precision."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+    size = float(np.diagonal(H).max(initial=0.0))
+    if single and not 1e-18 < size < 1e18:
+        return None
     try:
-        factor = cho_factor(H, lower=True, check_finite=True)
+        factor = cho_factor(H.astype(np.float32) if single else H, lower=True, overwrite_a=single, check_finite=True)
     except LinAlgError:
-        return _null_space(H, p, A, a)
-    pivots = np.diagonal(factor[0])
-    if pivots.min(initial=np.inf) ** 2 <= 100 * len(p) * EPS * pivots.max(initial=0.0) ** 2:
-        return _null_space(H, p, A, a)
-    weighed = cho_solve(factor, A.T)
+        return None
+    pivots = np.diagonal(factor[0]).astype(np.float64)
+    least = 10 * len(H) * SINGLE_EPS if single else 100 * len(H) * EPS
+    if pivots.min(initial=np.inf) ** 2 <= least * pivots.max(initial=0.0) ** 2:
+        return None
+
+    def solve_single(b: Floats) -> Floats:
+        scale = float(np.abs(b).max(initial=0.0)) or 1.0
+        return scale * np.asarray(cho_solve(factor, (b / scale).astype(np.float32)), np.float64)
+
+    def solve_double(b: Floats) -> Floats:
+        return np.asarray(cho_solve(factor, b), np.float64)
+
+    return solve_single if single else solve_double
+
+
+def _refined(
+    H: Floats, p: Floats, A: Floats, a: Floats, inverse: Callable[[Floats], Floats], refinements: int
+) -> Linear:
+    """The bordered system by an inverse of H that is nearly right, refined until rounding in double precision."""
+    weighed = inverse(A.T) if len(a) else np.zeros((len(p), 0))
     schur = A @ weighed
 
     def bordered(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-        free = cho_solve(factor, first)
+        free = inverse(first)
         m = least_squares(schur, A @ free - second) if len(second) else np.zeros(0)
         return free - weighed @ m, m
 
     t, m = bordered(-p, a)
     size = _scale(H, p, A, a, t, m)
     error = np.inf
-    for step in range(REFINEMENTS + 1):
+    for step in range(refinements + 1):
         first, second = -p - H @ t - A.T @ m, a - A @ t
         before, error = error, _error(first, second, size)
-        if error <= 4 * EPS or error > before / 2 or step == REFINEMENTS:
+        if error <= 4 * EPS or error > before / 2 or step == refinements:
             break
         dt, dm = bordered(first, second)
         t, m = t + dt, m + dm
