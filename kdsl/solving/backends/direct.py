@@ -26,7 +26,6 @@ LARGEST = 20_000
 REFINEMENTS = 5
 SINGLE_FROM, SINGLE_REFINEMENTS = 2000, 15  # equations from which single precision is tried, and its refinements
 EPS, SINGLE_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps)
-ACCURATE = 1e-13  # the relative residual at which the factors of single precision have sufficed
 
 
 class Linear(NamedTuple):
@@ -46,7 +45,7 @@ def solve_system(H: Floats, p: Floats, A: Floats, a: Floats) -> Linear:
     inverse = _inverse(H, single=True) if len(p) >= SINGLE_FROM else None
     if inverse is not None:
         found = _refined(H, p, A, a, inverse, SINGLE_REFINEMENTS)
-        if found.status == "solved" and found.residual <= ACCURATE:
+        if found.status == "solved" and _as_double(H, p, A, a, found):
             return found._replace(message=f"{found.message}, factors in single precision")
     inverse = _inverse(H, single=False)
     return _null_space(H, p, A, a) if inverse is None else _refined(H, p, A, a, inverse, REFINEMENTS)
@@ -76,6 +75,17 @@ def _inverse(H: Floats, single: bool) -> Callable[[Floats], Floats] | None:
         return np.asarray(cho_solve(factor, b), np.float64)
 
     return solve_single if single else solve_double
+
+
+def _as_double(H: Floats, p: Floats, A: Floats, a: Floats, found: Linear) -> bool:
+    """Whether the residuals are those of double precision: LAPACK's criterion in dsposv, for both equations."""
+
+    def small(residual: Floats, matrix: Floats, x: Floats) -> bool:
+        size = float(np.abs(matrix).sum(axis=1).max(initial=0.0)) * float(np.abs(x).max(initial=0.0))
+        return bool(np.abs(residual).max(initial=0.0) <= np.sqrt(len(p)) * EPS * size)
+
+    first, second = H @ found.t + A.T @ found.m + p, A @ found.t - a
+    return small(first, H, found.t) and (len(a) == 0 or small(second, A, found.t))
 
 
 def _refined(
