@@ -17,7 +17,7 @@ from kdsl.binding.feature_checks import feature_warnings
 from kdsl.binding.frames import is_frame, table_from_data
 from kdsl.binding.points import FeatureMap, Points, Scaling, check_finite, fit_scaling
 from kdsl.binding.precomputed import training_points
-from kdsl.binding.raw import Raw, cite_array, no_scaling, raw_values
+from kdsl.binding.raw import Raw, cite_array, in_label_order, no_scaling, raw_values
 from kdsl.binding.reading import read_table
 from kdsl.binding.rows import check_product, drop_rows, dropped_note, find_sizes
 from kdsl.binding.sources import (
@@ -211,6 +211,10 @@ def assemble(
     for source in sources.values():
         if isinstance(source, FromDefault):
             arrays[source.datum.name] = default_array(source, sizes)
+        elif isinstance(source, FromSquare) and len({s.size for s in source.datum.sets if s.labelled}) == 1:
+            labels = label_sets[source.datum.sets[0].size]
+            if arrays[source.datum.name].shape == (len(labels.names),) * 2:
+                arrays[source.datum.name] = in_label_order(source, arrays[source.datum.name], labels)
     check_label_axes(model, arrays, sizes)
     inner = any(mentions(kernel.expression, INNER_PRODUCTS) for kernel in model.kernels)
     kernels = bool(model.kernels)

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.binding.bound import LabelSet
 from kdsl.binding.distances import to_dense
-from kdsl.binding.faults import cite, fault
+from kdsl.binding.faults import cite, fault, listing
 from kdsl.binding.points import DENSE_SHARE, FeatureMap, Scaling, category_words, text_feature
 from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source
 from kdsl.binding.table import Floats, Ints, numbered
@@ -114,6 +115,29 @@ def square_values(source: FromSquare, sources: Mapping[str, Source]) -> Floats:
         order = sort_labels(rows)
         if set(order) == set(table.names):
             return values[np.ix_([rows.index(w) for w in order], [table.names.index(w) for w in order])]
+    return values
+
+
+def in_label_order(source: FromSquare, values: Floats, labels: LabelSet) -> Floats:
+    """The table's numbers in the order of the labels; an error where it names other labels than the data have."""
+    table = source.table
+    rows = tuple(str(word) for word in next(iter(table.text.values()))) if len(table.text) == 1 else ()
+    columns = table.names
+    if rows and set(rows) == set(columns) == set(labels.names):
+        return values  # `square_values` has sorted both
+    if not rows and set(columns) == set(labels.names):
+        place = [columns.index(name) for name in labels.names]
+        return values[np.ix_(place, place)]
+    if rows or set(columns) & set(labels.names):
+        stranger = next((name for name in (*rows, *columns) if name not in labels.names), "")
+        lacking = next((n for n in labels.names if n not in columns or (rows and n not in rows)), "")
+        what = f"names `{stranger}`, which no example has" if stranger else f"does not name `{lacking}`"
+        raise fault(
+            "K522",
+            f"{cite(table.source)}, bound to `{source.datum.name}`, {what}",
+            f"the labels of the data are {listing(labels.names)}",
+            "name the rows and the columns after these labels",
+        )
     return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
@@ -104,9 +105,9 @@ def binding_of(arguments: Namespace, model: Model) -> dict[str, Any]:
 def tables_of(given: list[str], model: Model) -> dict[str, str]:
     """Tables by index (`j:pairs.csv`) or by the datum that they are (`delta:costs.csv`); the rest is of the first set.
 
-    A prefix that is no name of the model belongs to the path.
+    A prefix that is no name of the model belongs to the path, unless there is a file without it only.
     """
-    from kdsl.binding.faults import fault
+    from kdsl.binding.faults import fault, nearest
     from kdsl.binding.sources import own_tables
 
     indices = {name for index in model.indices for name in (*index.names, *(z.size for z in index.sets))}
@@ -115,11 +116,19 @@ def tables_of(given: list[str], model: Model) -> dict[str, str]:
     for word in given:
         name, mark, path = word.partition(":")
         key, path = (name, path) if mark and name in indices else ("", word)
+        if name.isidentifier() and name not in indices and not os.path.exists(word) and mark_of_file(word, name):
+            message = f"`{word}` is bound to `{name}`, which is no index of the model `{model.name}`"
+            raise fault("K523", message, help=nearest(name, sorted(indices)))
         if key in tables:
             what = f"`{key}`" if key else "the first index set"
             raise fault("K523", f"{what} is given two tables: `{tables[key]}` and `{path}`", help="give one of the two")
         tables[key] = path
     return tables
+
+
+def mark_of_file(word: str, name: str) -> bool:
+    """Whether what follows `name:` is a file."""
+    return os.path.exists(word.removeprefix(f"{name}:"))
 
 
 def kernels_of(given: list[str], model: Model, allow_python: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import cite, fault, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
 from kdsl.binding.points import FeatureMap, category_words
+from kdsl.binding.table import place
 from kdsl.binding.values import encode
 from kdsl.models.predictor import Predictor
 
@@ -88,7 +89,7 @@ class Fitted:
             column = self._column(formal)
             if column not in table.order:
                 raise self._missing(formal, f"{cite(table.source)} has no column `{column}`")
-            found[formal] = self._codes(formal, table.column(column), table.source)
+            found[formal] = self._codes(formal, table.column(column), table.source, table.lines)
         return points.features, found
 
     def decode(self, raw: Array) -> Array:
@@ -118,7 +119,7 @@ class Fitted:
         datum = next((d.name for d in self.model.data if d.labels is not None and d.labels.size == size), formal)
         return self.columns.get(datum, datum)
 
-    def _codes(self, formal: str, values: Any, source: str) -> Ints:
+    def _codes(self, formal: str, values: Any, source: str, lines: Ints | None = None) -> Ints:
         label_set = self.label_sets[self._set_of(formal)]
         words = np.asarray(values)
         words = category_words(words.astype(np.float64) if words.dtype.kind in "iufb" else words.astype(object))
@@ -126,7 +127,7 @@ class Fitted:
             if word not in label_set.names:
                 raise fault(
                     "K651",
-                    f"{cite(source)}, row {row + 1}: the label `{word}` of `{formal}` was never seen in training",
+                    f"{cite(source)}, {place(lines, row)}: the label `{word}` of `{formal}` was never seen in training",
                     help=nearest(str(word), label_set.names),
                 )
         return encode(words, label_set)

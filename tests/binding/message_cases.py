@@ -14,7 +14,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from binding_models import BINARY, LASSO, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum, model, parameter
+from binding_models import (
+    BINARY,
+    COSTS,
+    LASSO,
+    MULTICLASS,
+    NOVELTY,
+    PAIRS,
+    REGRESSION,
+    WEIGHTED,
+    X,
+    datum,
+    model,
+    parameter,
+)
 
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.clauses import unpredictable
@@ -294,6 +307,11 @@ def k522_product():
 
 def k522_point():
     data(POINT, {"x": EYE, "y": [0, 1, 1], "z": np.eye(2, 3)})
+
+
+def k522_names():
+    write("a,b,d\n0,1,1\n1,0,1\n1,1,0\n", "costs.csv")
+    data(COSTS, {"x": EYE, "y": ["a", "b", "c"], "delta": "costs.csv"})
 
 
 def k523():

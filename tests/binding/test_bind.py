@@ -370,3 +370,20 @@ def test_parameters_from_defaults_and_overrides():
 def test_names_of_sets_in_index_tuples():
     spec = model([X, SIGNS, datum("lo", "input", sets=(M,))], [index("i", L), index("j", M), index("k", CLASSES)])
     assert set(tables_from_data(spec, {"x": 1, "j": 2})) == {"", "j"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "label,a,b,c\na,0,1,2\nb,1,0,5\nc,2,5,0\n",
+        "label,c,a,b\na,2,0,1\nc,0,2,5\nb,5,1,0\n",
+        "c,a,b\n0,2,5\n2,0,1\n5,1,0\n",
+        "p,q,r\n0,1,2\n1,0,5\n2,5,0\n",
+        "0,1,2\n1,0,5\n2,5,0\n",
+    ],
+    ids=["in order", "rows and columns out of order", "columns that name both", "other names", "no names"],
+)
+def test_a_matrix_of_labels_goes_by_their_names(text, tmp_path):
+    (tmp_path / "costs.csv").write_text(text)
+    given = {"x": np.eye(3), "y": ["a", "b", "c"], "delta": str(tmp_path / "costs.csv")}
+    np.testing.assert_array_equal(bind_data(COSTS, given).arrays["delta"], [[0, 1, 2], [1, 0, 5], [2, 5, 0]])

@@ -66,3 +66,10 @@ def test_what_came_out_as_no_number_comes_out_so_again() -> None:
     gap = np.array([1.0, np.nan])
     assert array_findings("x", gap, gap.copy()) == []
     assert len(array_findings("x", gap, np.array([1.0, 2.0]))) == 1
+
+
+def test_a_table_for_an_index_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
+    outcome = kdsl("solve", "svm_1norm", "--data", "t.csv", "--data", "q:t.csv")
+    assert outcome.code == 1 and "error[K523]: `q:t.csv` is bound to `q`, which is no index" in outcome.err
