@@ -129,9 +129,23 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         });
 }
 
+// sum_i coefficient[i] <x_i, z_j> = <sum_i coefficient[i] x_i, z_j>, in double precision whatever is asked for.
+void KernelBlocks::accumulate_linear(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+                                     const std::vector<std::int64_t>& col_index, double* out, Pool& pool) const {
+    std::vector<double> sum(std::size_t(rows_source_.features), 0.0);
+    for (std::size_t i = 0; i < row_index.size(); ++i)
+        if (row_index[i] >= 0) rows_source_.add(row_index[i], coefficient[i], sum.data());
+    const std::int64_t cols = std::int64_t(col_index.size());
+    pool.run((cols + kChunk - 1) / kChunk, [&](std::int64_t task, int) {
+        for (std::int64_t j = task * kChunk; j < std::min(cols, (task + 1) * kChunk); ++j)
+            if (col_index[j] >= 0) out[j] += cols_source_.dot(col_index[j], sum.data());
+    });
+}
+
 template <class T>
 void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                               const std::vector<std::int64_t>& col_index, double* out, Pool& pool) {
+    if (kernel_.kind == Kind::linear) return accumulate_linear(row_index, coefficient, col_index, out, pool);
     const Copy<T>& points = copy<T>();
     const Panels<T>& panels = micro_.panels<T>();
     const Gathered<T> rows(*points.rows, row_index);

@@ -35,6 +35,8 @@ private:
     };
     template <class T>
     const Copy<T>& copy();
+    void accumulate_linear(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+                           const std::vector<std::int64_t>& col_index, double* out, Pool& pool) const;
 
     KernelSpec kernel_;
     PointSource rows_source_, cols_source_;

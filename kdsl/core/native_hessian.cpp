@@ -28,6 +28,7 @@ bool fits_single(const KernelSpec& kernel, const PointSource& points) {
 NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro)
     : points_(points.count),
       features_(points.features),
+      linear_(kernel.kind == Kind::linear),
       fits_single_(fits_single(kernel, points)),
       blocks_(kernel, points, points, micro),
       atoms_(std::move(atoms)),

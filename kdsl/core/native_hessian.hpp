@@ -30,7 +30,8 @@ public:
 
     std::int64_t size() const override { return atoms_.size(); }
     bool has_single() const override { return fits_single_; }
-    double entry_cost() const override { return 0.15 + 0.01 * double(features_); }
+    // Of a linear kernel only working sets are evaluated entry by entry.
+    double entry_cost() const override { return linear_ ? 0.1 : 0.15 + 0.01 * double(features_); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
@@ -52,6 +53,7 @@ private:
     void compute_products(Pool& pool);
 
     std::int64_t points_, features_;
+    bool linear_;
     bool fits_single_;                        // no value of the kernel leaves the range of single precision
     KernelBlocks blocks_;
     Atoms atoms_;

@@ -25,6 +25,22 @@ double scale_of(const KernelSpec& kernel) {
 
 }  // namespace
 
+void PointSource::add(std::int64_t i, double by, double* sum) const {
+    if (sparse())
+        for (std::int64_t e = start[i]; e < start[i + 1]; ++e) sum[feature[e]] += by * value[e];
+    else
+        for (std::int64_t f = 0; f < features; ++f) sum[f] += by * dense[i * features + f];
+}
+
+double PointSource::dot(std::int64_t i, const double* v) const {
+    double sum = 0;
+    if (sparse())
+        for (std::int64_t e = start[i]; e < start[i + 1]; ++e) sum += value[e] * v[feature[e]];
+    else
+        for (std::int64_t f = 0; f < features; ++f) sum += dense[i * features + f] * v[f];
+    return sum;
+}
+
 double largest_sum(const KernelSpec& kernel, const PointSource& source) {
     const double scale = scale_of(kernel);
     const double* values = source.sparse() ? source.value : source.dense;

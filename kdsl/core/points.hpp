@@ -30,6 +30,9 @@ struct PointSource {
     const double* value = nullptr;
 
     bool sparse() const { return dense == nullptr; }
+    // sum += by * point i, and <point i, v>.
+    void add(std::int64_t i, double by, double* sum) const;
+    double dot(std::int64_t i, const double* v) const;
 };
 
 // The largest value that the kernel's sum may take on these points, and so bounds the kernel's values.

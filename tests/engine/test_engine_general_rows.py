@@ -5,16 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_problems import KernelGram, MatrixGram, by_general_qp, kernel_matrix, make_rows, pieces, value
+from engine_problems import KernelGram, MatrixGram, by_general_qp, kernel_matrix, make_rows, pieces, value, violation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_engine_properties import BOUNDED, LOSSES, check, loss
+from test_engine_properties import ACCURACY, BOUNDED, LOSSES, loss, relative
 
 from kdsl.solving.backends import engine
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
 RELAXED = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+def check(problem, got):
+    """Feasible, and not above the general solver's value, which is 1e-7 off where large terms cancel in it."""
+    expected, accurate = by_general_qp(problem)
+    reached = value(problem, got.theta)
+    assert got.status == "solved", got
+    assert violation(problem, got.theta) < 1e-11
+    assert reached <= expected + ACCURACY * max(1.0, abs(expected)), got.facts
+    if accurate:
+        assert relative(reached, expected) < 1e-7, got.facts
 
 
 def row_block(kind, count, atoms_sign, rng):
@@ -177,3 +188,54 @@ def test_the_gap_that_is_claimed_holds_in_double_precision(curvature):
     assert got.facts["relative_gap"] <= 1e-6
     b = np.median((f + curvature * got.theta - y)[np.abs(got.theta) < 1 - 1e-9])
     assert min(least, gap(b)) / abs(reached) <= 1.1 * got.facts["relative_gap"] + 1e-9
+
+
+@settings(RELAXED, max_examples=80)
+@given(general_forms())
+def test_rows_that_are_priced_first_lead_to_the_same_value(problem):
+    check(problem, engine.solve(problem, tol=1e-10, classes_at_once=0))
+
+
+def partly_linear(n, features, inequalities=0):
+    """The soft margin with an unpenalised linear part: one row for each feature, no two columns of A parallel."""
+    X, y = clouds(n)
+    rng = np.random.default_rng(6)
+    Z = rng.normal(size=(n, features)) + X[:, :1]
+    h = Separable.single(np.zeros(n), np.full(n, 1.0), np.zeros(n), -np.ones(n))
+    equality = np.arange(features + 1) >= inequalities
+    target = np.where(equality, 0.0, -1.0)
+    gram = KernelGram(NativeKernel("gaussian", X, 0.2))
+    rows = make_rows(np.vstack([(Z * y[:, None]).T, y]), target, equality)
+    return NormalForm((HilbertBlock("w", gram, sp.csc_array(np.diag(y))),), h, rows)
+
+
+@pytest.mark.parametrize("inequalities", [0, 2])
+def test_an_unpenalised_linear_part_is_priced(inequalities):
+    problem = partly_linear(300, 4, inequalities)
+    got = engine.solve(problem, tol=1e-10)
+    assert got.facts["rounds"] > 1
+    check(problem, got)
+
+
+def test_prices_are_found_in_few_steps():
+    """Directions over six classes one after another took 700 working sets here."""
+    problem = partly_linear(2000, 5)
+    got = engine.solve(problem, tol=1e-6, time_limit=30)
+    assert got.status == "solved" and got.facts["rounds"] <= 6
+    assert got.facts["outer"] < 100
+
+
+def test_more_rows_than_64_are_priced():
+    problem = partly_linear(400, 100)
+    got = engine.solve(problem, tol=1e-8, time_limit=60)
+    check(problem, got)
+
+
+def test_limits_hold_over_all_rounds():
+    problem = partly_linear(1500, 5)
+    got = engine.solve(problem, kkt_tol=1e-12, max_iterations=500)
+    assert got.status == "iteration_limit" and got.iterations == 500
+    stopped = engine.solve(partly_linear(1500, 30), kkt_tol=1e-12, time_limit=0.05)
+    assert stopped.status == "time_limit" and stopped.seconds < 5
+    interrupted = engine.solve(partly_linear(1500, 30), kkt_tol=1e-12, callback=lambda *progress: True)
+    assert interrupted.status == "interrupted"

@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from kdsl import _core
 from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
 from kdsl.solving.native_kernel import NativeKernel, OffersNative, centre_of, core_points
 from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
+from kdsl.solving.priced_rows import MANY, start_by_prices
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 Callback = Callable[[int, float], bool | None]
@@ -43,12 +45,14 @@ def solve(
     memory: float | None = None,
     strategy: Strategy = "automatic",
     working_set: int = 0,
+    classes_at_once: int = MANY,
 ) -> RawSolution:
     """Minimise until the duality gap relative to max(1, |value|) is at most `tol`, or m - M at most `kkt_tol`.
 
     `start` need not be feasible. `callback(iterations, m - M)` is called about every 50 ms and stops the solve by
     returning True; Ctrl-C raises KeyboardInterrupt. `threads` defaults to the processors that this process may use,
-    `memory` (bytes for blocks of Q) to a quarter of the machine's.
+    `memory` (bytes for blocks of Q) to a quarter of the machine's. Where coupled rows leave more than
+    `classes_at_once` classes of parallel columns, some are met by prices first (priced_rows.py).
     """
     began = time.perf_counter()
     memory = _quarter_of_memory() if memory is None else memory
@@ -62,6 +66,34 @@ def solve(
         message = "no point within the bounds meets the rows"
         return RawSolution(theta, 0, "infeasible", message, time.perf_counter() - began)
     h, classes = form.separable, form.classes
+    rounds: list[RawSolution] = []
+    stopped: Status | None = None
+    if len(classes.begin) - 1 > classes_at_once and (classes_at_once == 0 or not classes.decoupled):
+
+        def inner(part: NormalForm, begin: Floats | None, accuracy: float) -> RawSolution:
+            found = solve(
+                part,
+                begin,
+                accuracy,
+                None if max_iterations is None else max_iterations - _iterations(rounds),
+                callback,
+                time_limit=time_limit - (time.perf_counter() - began),
+                threads=threads,
+                memory=memory,
+                strategy=strategy,
+                working_set=working_set,
+                classes_at_once=len(form.source) + 1,
+            )
+            rounds.append(found)
+            if callback is not None and callback(_iterations(rounds), float(found.facts.get("kkt_gap", math.inf))):
+                return replace(found, status="interrupted")
+            return found
+
+        asked = tol if kkt_tol is None else min(tol, kkt_tol / 100)
+        priced = start_by_prices(problem, start, asked, inner, classes_at_once)
+        if priced is not None:
+            stopped, near = priced.stopped, starting_point(form, priced.theta)
+            v = v if near is None else near
     answer = _core.solve(
         h.offsets,
         h.left,
@@ -83,18 +115,27 @@ def solve(
         threads,
         strategy,
         working_set,
-        time_limit,
-        2**62 if max_iterations is None else max_iterations,
+        0.0 if stopped == "interrupted" else time_limit - (time.perf_counter() - began),
+        2**62 if max_iterations is None else max_iterations - _iterations(rounds),
         callback,
     )
-    status = cast(Status, answer["reason"])
+    status = stopped if stopped == "interrupted" else cast(Status, answer["reason"])
     theta = np.clip(form.to_theta(answer["t"]), problem.separable.lower, problem.separable.upper)
     names = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "outer", "entries")
     facts: dict[str, Fact] = {name: answer[name] for name in names}
-    facts |= {"isa": _core.isa(), "threads": threads}
+    facts |= {
+        name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in ("outer", "entries")
+    }
+    facts |= {"isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
-    return RawSolution(theta, answer["iterations"], status, _MESSAGES[status], seconds, facts, ray)
+    return RawSolution(
+        theta, _iterations(rounds) + answer["iterations"], status, _MESSAGES[status], seconds, facts, ray
+    )
+
+
+def _iterations(solutions: list[RawSolution]) -> int:
+    return sum(solution.iterations for solution in solutions)
 
 
 def _shifts(problem: NormalForm) -> tuple[Floats, float]:
