@@ -365,6 +365,7 @@ def _separated(form: Form, facts: _Facts, delta: float, gamma: float) -> tuple[B
             formulas.vapnik(l, delta, h),
             {"l": l, "delta": delta, "h": h},
             (IID, UNIFORM, "the bound h on the VC dimension is fixed before the data are seen"),
+            unmet=() if h <= 2 * l else ("h <= 2 l",),
         ),
     )
 

@@ -93,5 +93,5 @@ def dimension(radius: float, norm: float) -> float:
 
 
 def vapnik(l: int, delta: float, h: float) -> float:
-    """ES 12.51: P(error) of a function that separates the data."""
-    return 4.0 * (h * (log(2.0 * l / h) + 1.0) - log(delta / 4.0)) / l if h > 0 else inf
+    """ES 12.51: P(error) of a function that separates the data; (2 e l / h)^h counts labellings for h <= 2 l only."""
+    return 4.0 * (h * (log(2.0 * l / h) + 1.0) - log(delta / 4.0)) / l if 0 < h <= 2 * l else inf

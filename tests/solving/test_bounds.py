@@ -80,6 +80,16 @@ def test_hard_margin_on_a_line(name: str, theorem: str) -> None:
     assert named(on_a_line(name, 10), theorem).vacuous  # 4/sqrt(10) alone is above 1
 
 
+@pytest.mark.parametrize("margin", [1.0, 0.1, 0.01, 1e-4])
+def test_no_probability_is_negative(margin: float) -> None:
+    """The dimension of ES 12.50 grows beyond the number of examples as the margin shrinks."""
+    x = np.concatenate([np.linspace(-1, -margin, 20), np.linspace(margin, 1, 20)])
+    found = evaluate_bounds(solve("svm_hard", {"x": x[:, None], "y": np.sign(x)}, {}, LINEAR), 0.05)
+    assert all(bound.value >= 0 for bound in found)
+    vapnik = next(bound for bound in found if bound.name == "ES 12.51")
+    assert vapnik.unmet == (("h <= 2 l",) if margin < 0.11 else ())  # h is 1/margin^2, l is 40
+
+
 def test_separated_data_on_a_line() -> None:
     solution = on_a_line("svm_hard", 1000)
     # w = 1, b = 0 and the further feature R = 1: R^2 becomes 2
