@@ -27,10 +27,13 @@ def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
     if matrix.shape[0] == 1:
         point = _one_row(problem, matrix, point)
         return point, _residual(problem, point)
+    before = np.inf
     for _ in range(_ROUNDS):
         error = _violations(problem, point)
-        if np.max(np.abs(error), initial=0.0) <= 1e-15 * _size(problem, point):
+        worst, size = float(np.max(np.abs(error), initial=0.0)), _size(problem, point)
+        if worst <= 1e-15 * size or (worst <= 1e-13 * size and worst >= before):  # or nothing but rounding is left
             break
+        before = worst
         free = ~_at_an_end(problem, point)
         wanting = error != 0
         active = sp.csr_array(matrix[np.flatnonzero(wanting | rows.equality)])

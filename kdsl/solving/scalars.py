@@ -42,7 +42,9 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
         return Scalars(_smooth_scalars(problem, lines))
     if lines is not None and len(few) <= 1:
         return lines.minimise()
-    v = None if lines is None else lines.narrowed()
+    v = None if lines is None else lines.one_by_one()
+    if lines is not None and v is None:
+        v = lines.narrowed()
     if lines is not None and v is not None:
         return Scalars(lines.at(v))
     z = least_scalars(problem)
@@ -92,6 +94,7 @@ class _Lines:
     slopes: sp.csr_array
     height: Floats
     hard: tuple[Floats, Floats, NDArray[np.bool_]]  # rows without a slack: G v + g <= 0, = 0 where so marked
+    bend: Floats  # the quadratic costs of all scalars
 
     @cached_property
     def slope(self) -> Floats:
@@ -128,7 +131,16 @@ class _Lines:
         without = _others(matrix.shape[0], rows_with)
         hard = (others[without].toarray(), problem.offset[without], problem.equality[without])
         order = np.argsort(owner, kind="stable")
-        return _Lines(problem, slacks, few, owner[order], sp.csr_array(slopes[order]), height[order], hard)
+        return _Lines(
+            problem,
+            slacks,
+            few,
+            owner[order],
+            sp.csr_array(slopes[order]),
+            height[order],
+            hard,
+            problem.quadratic.diagonal(),
+        )
 
     def minimise(self) -> Scalars:
         if not len(self.few):
@@ -146,6 +158,37 @@ class _Lines:
         wide = right - left > 1e-12 * max(1.0, abs(left), abs(right))
         return Scalars(self.at(np.array([middle])), (left, right) if wide else None, int(self.few[0]))
 
+    def one_by_one(self) -> Floats | None:
+        """The other scalars where no slack and no row sees two of them (a bias for each group); None elsewhere."""
+        rows, offset, equality = self.hard
+        seen = sp.csr_array(self.slopes)
+        seen.eliminate_zeros()
+        several = np.diff(seen.indptr) > 1
+        if self.problem.losses or several.any() or np.any(np.count_nonzero(rows, axis=1) > 1):
+            return None
+        scalar = np.full(len(self.slacks), -1)
+        line = np.flatnonzero(np.diff(seen.indptr))
+        scalar[self.owner[line]] = seen.indices
+        if np.any(scalar[self.owner[line]] != seen.indices):
+            return None
+        v = np.zeros(len(self.few))
+        for j in range(len(v)):
+            mine = np.flatnonzero(scalar == j)
+            lines = np.flatnonzero(scalar[self.owner] == j)
+            here = np.flatnonzero(rows[:, j])
+            part = _Lines(
+                self.problem,
+                self.slacks[mine],
+                self.few[[j]],
+                np.searchsorted(mine, self.owner[lines]),
+                sp.csr_array(self.slopes[lines][:, [j]]),
+                self.height[lines],
+                (rows[here][:, [j]], offset[here], equality[here]),
+                self.bend,
+            )
+            v[j] = part.minimise().z[self.few[j]]
+        return v
+
     def narrowed(self) -> Floats | None:
         """The other scalars of a large linear program, from the few slacks near their kinks; None elsewhere."""
         problem = self.problem
@@ -158,7 +201,7 @@ class _Lines:
     def _end(self, low: float, high: float) -> float:
         """Without slacks F is a parabola or a line: its zero inside the interval, or the end it falls towards."""
         column = int(self.few[0])
-        own, first = float(self.problem.quadratic.diagonal()[column]), float(self.problem.linear[column])
+        own, first = float(self.bend[column]), float(self.problem.linear[column])
         if low > high:
             return 0.5 * (low + high)
         if own > 0:
@@ -202,7 +245,7 @@ class _Lines:
         rate = self.slope[active]
         owner = self.owner[active]
         slope, bend = self._costs(owner, z)
-        own = float(self.problem.quadratic.diagonal()[self.few[0]])
+        own = float(self.bend[self.few[0]])
         first = self.problem.linear[self.few[0]] + own * v
         terms = slope * rate
         size = float(np.abs(terms).sum()) + abs(self.problem.linear[self.few[0]]) + abs(own * v)
@@ -219,7 +262,7 @@ class _Lines:
     def _costs(self, owner: NDArray[np.int64], z: Floats) -> tuple[Floats, Floats]:
         """(slope, curvature) of the cost of the given slacks at z."""
         columns = self.slacks[owner]
-        curvature = self.problem.quadratic.diagonal()[columns]
+        curvature = self.bend[columns]
         slope = self.problem.linear[columns] + curvature * z
         bend = curvature.copy()
         position = np.full(self.problem.size, -1)
