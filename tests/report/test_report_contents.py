@@ -391,8 +391,8 @@ def test_an_svg_keeps_only_the_names_that_it_uses() -> None:
 def test_the_features_shown_are_those_that_matter() -> None:
     random = np.random.default_rng(3)
     x = random.normal(size=(60, 4))
-    x[:, 3] = np.sign(x[:, 3])  # matters most, and has two values
-    y = np.where(x[:, 1] - 2 * x[:, 2] + 5 * x[:, 3] > 0, 1.0, -1.0)
+    x[:, 3] = np.sign(x[:, 3])  # matters as much, and has two values
+    y = np.where(4 * x[:, 1] - 6 * x[:, 2] + 5 * x[:, 3] > 0, 1.0, -1.0)
     solved = package.solve("svm_1norm", {"x": x, "y": y}, kernels={"k": "linear"})
     from kdsl.plot.fits import fit_of
 
