@@ -89,6 +89,25 @@ def solve(
     max_iterations: int,
     callback: Callable[[int, float], bool | None] | None,
 ) -> dict[str, Any]: ...
+def descend(
+    points: Points,
+    row: Floats,
+    target: Floats,
+    shift: Floats,
+    offsets: Longs,
+    left: Floats,
+    right: Floats,
+    curvature: Floats,
+    slope: Floats,
+    value: Floats,
+    t: Floats,
+    constant: float,
+    tolerance: float,
+    seed: int,
+    time_limit: float,
+    max_iterations: int,
+    callback: Callable[[int, float], bool | None] | None,
+) -> dict[str, Any]: ...
 def kernel_product(
     kind: str,
     gamma: float,

@@ -9,6 +9,10 @@
 #include "solver.hpp"
 #include "sum_hessian.hpp"
 
+namespace kdsl {
+bool rows_are_passed();  // driver_rows.cpp
+}
+
 namespace {
 
 using namespace kdsl;
@@ -124,5 +128,6 @@ int main() {
         good = second && good;
     }
     good = solves(cases.back()) && good;
+    good = rows_are_passed() && good;
     return good ? 0 : 1;
 }

@@ -27,40 +27,6 @@ const LinearLoops& choose_loops() {
     return linear_portable;
 }
 
-double cost_at(const SeparableView& h, std::int64_t p, double t) {
-    return (0.5 * h.curvature[p] * t + h.slope[p]) * t + h.value[p];
-}
-
-struct Best {
-    double t;
-    double value;    // t z - h(t)
-    double z;        // brought into the domain of the conjugate
-};
-
-// The maximum of t z - h_k(t), z brought into the domain of the conjugate where it has none.
-Best best_for(const SeparableView& h, std::int64_t k, double z) {
-    const std::int64_t first = h.offsets[k], last = h.offsets[k + 1] - 1;
-    if (h.right[last] == kInf && h.curvature[last] == 0) z = std::min(z, h.slope[last]);
-    if (h.left[first] == -kInf && h.curvature[first] == 0) z = std::max(z, h.slope[first]);
-    std::int64_t p = first;
-    while (p < last && h.curvature[p] * h.right[p] + h.slope[p] < z) ++p;
-    double t;
-    if (h.curvature[p] > 0) {
-        t = std::clamp((z - h.slope[p]) / h.curvature[p], h.left[p], h.right[p]);
-    } else {
-        t = z > h.slope[p] ? h.right[p] : h.left[p];
-        if (!std::isfinite(t)) t = std::isfinite(h.left[p]) ? h.left[p] : std::isfinite(h.right[p]) ? h.right[p] : 0.0;
-    }
-    return {t, t * z - cost_at(h, p, t), z};
-}
-
-// The piece that t lies in.
-std::int64_t piece_of(const SeparableView& h, std::int64_t k, double t) {
-    std::int64_t p = h.offsets[k];
-    while (p + 1 < h.offsets[k + 1] && h.right[p] < t) ++p;
-    return p;
-}
-
 enum class Verdict { point, inside, open };
 
 struct Judged {

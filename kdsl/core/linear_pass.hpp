@@ -11,14 +11,9 @@
 
 #include "linear_table.hpp"
 #include "pool.hpp"
+#include "separable_view.hpp"
 
 namespace kdsl {
-
-// The arrays of Separable in kdsl/solving/normal_form.py, read where they lie.
-struct SeparableView {
-    const std::int64_t* offsets;
-    const double *left, *right, *curvature, *slope, *value;
-};
 
 struct LinearSource {
     std::int64_t count = 0, features = 0, rows = 0;

@@ -14,6 +14,7 @@
 #include "linear_pass.hpp"
 #include "native_hessian.hpp"
 #include "python_hessian.hpp"
+#include "row_descent.hpp"
 #include "solver.hpp"
 #include "sum_hessian.hpp"
 
@@ -343,6 +344,47 @@ private:
     }
 };
 
+nb::dict descend_python(const PointsView& points, const Table& row, const Doubles& target, const Doubles& shift,
+                        const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
+                        const Doubles& slope, const Doubles& value, const Doubles& t, double constant,
+                        double tolerance, std::uint64_t seed, double time_limit, std::int64_t max_iterations,
+                        nb::object callback) {
+    const PointSource source = points.source();
+    const std::size_t pieces = left.size();
+    if (!source.sparse() || std::int64_t(row.shape(0)) != source.count || row.shape(1) != target.size() ||
+        std::int64_t(shift.size()) != source.features || std::int64_t(t.size()) != source.count ||
+        std::int64_t(offsets.size()) != source.count + 1 || offsets.data()[0] != 0 ||
+        offsets.data()[offsets.size() - 1] != std::int64_t(pieces) || right.size() != pieces ||
+        curvature.size() != pieces || slope.size() != pieces || value.size() != pieces ||
+        !std::is_sorted(offsets.data(), offsets.data() + offsets.size(), std::less_equal<>()))
+        throw std::invalid_argument("the parts of the problem do not fit together");
+    SparseRows rows;
+    rows.count = source.count;
+    rows.features = source.features;
+    rows.rows = std::int64_t(target.size());
+    rows.start = source.start;
+    rows.feature = source.feature;
+    rows.value = source.value;
+    rows.row = row.data();
+    rows.target = target.data();
+    rows.shift = shift.data();
+    const SeparableView h{offsets.data(), left.data(), right.data(), curvature.data(), slope.data(), value.data()};
+    Control control(time_limit, max_iterations, poll_of(std::move(callback)));
+    Descent found;
+    {
+        const nb::gil_scoped_release released;
+        found = descend(rows, h, vector_of(t), constant, tolerance, seed, control);
+    }
+    nb::dict out;
+    out["reason"] = word(found.reason);
+    out["t"] = array_of(found.t);
+    out["relative_gap"] = found.gap;
+    out["value"] = found.value;
+    out["rounds"] = found.rounds;
+    out["steps"] = found.steps;
+    return out;
+}
+
 }  // namespace
 
 }  // namespace kdsl
@@ -380,6 +422,10 @@ NB_MODULE(_core, module) {
                "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "strategy"_a, "working_set"_a,
                "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
                "Minimise a normal form in the coordinates that kdsl/core/problem.hpp describes.");
+    module.def("descend", &descend_python, "points"_a, "row"_a.noconvert(), "target"_a, "shift"_a, "offsets"_a,
+               "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a, "t"_a, "constant"_a, "tolerance"_a, "seed"_a,
+               "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
+               "Dual coordinate descent on sparse rows, with the primal vector at hand.");
     module.def("kernel_product", &kernel_product, "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "rows"_a,
                "coefficient"_a, "cols"_a, "threads"_a, "single"_a,
                "sum_i coefficient[i] k(row i, col j) for every j.");

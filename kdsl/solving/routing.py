@@ -14,8 +14,10 @@ from kdsl.solving.facts import Facts
 FACTORISED = 5000  # equations up to which a linear system is factorised rather than iterated upon
 PATIENT = 1000  # coordinates up to which one at a time is quick enough to stand in for the engine
 NARROW = 1000  # coordinates from which on a Hessian of few columns is worth its own method
-COLUMNS = 300  # columns of the Hessian's factor and rows together that are few
-LONG = 20  # coordinates for each of these
+COLUMNS = 1000  # columns of the Hessian's factor and rows together that are few
+SPARSE_COLUMNS = 300  # the same where the points are sparse: most of the factor's entries would be 0
+LONG = 8  # coordinates for each of these
+LOOSE_ROWS = 2  # rows that coordinate descent meets without much ado
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
 
 
@@ -67,17 +69,14 @@ def next_route(taken: Route, why: str) -> Route | None:
 def preferences(facts: Facts) -> tuple[str, ...]:
     """The backends that fit, the best first."""
     general = _preferences(facts)
-    if not _is_narrow(facts) or (facts.linear_system and facts.size <= FACTORISED):
+    if facts.gram_rank is None or facts.size < NARROW or (facts.linear_system and facts.size <= FACTORISED):
         return general
-    return ("lowrank", *general)
-
-
-def _is_narrow(facts: Facts) -> bool:
-    """Whether linear kernels make the Hessian a product of few columns, against many coordinates."""
-    if facts.gram_rank is None or facts.size < NARROW:
-        return False
     columns = facts.gram_rank + facts.rows
-    return columns <= COLUMNS and LONG * columns <= facts.size
+    if columns <= (SPARSE_COLUMNS if facts.sparse else COLUMNS) and LONG * columns <= facts.size:
+        return ("lowrank", *general)
+    if facts.sparse and facts.rows <= LOOSE_ROWS and not facts.linear_system:
+        return ("sparse-linear", *general)
+    return general
 
 
 def _preferences(facts: Facts) -> tuple[str, ...]:
@@ -182,6 +181,7 @@ METHODS: dict[str, Callable[[Facts], str]] = {
     "cg": lambda facts: "too large to factorise, solved by conjugate gradients",
     "engine": _directions,
     "lowrank": _primal_side,
+    "sparse-linear": lambda facts: "coordinate descent with w at hand, for linear kernels on sparse points",
     "reference": lambda facts: "small enough for the reference",
     "coordinate": lambda facts: "one multiplier at a time",
     "osqp": lambda facts: "an explicit quadratic program, by osqp",

@@ -31,6 +31,7 @@ TELLING = 50  # coordinates in a sample for each column of B, below which it say
 ROUGH = 1e-4  # the relative error that is asked of a sample
 REACH = 3.0  # how many times the usual difference between guesses a price is taken to be uncertain
 ROUNDS = 6
+ASTRAY = 0.01  # a relative error from which on v says nothing: what was undecided could not meet the rows, say
 WORTHWHILE = 3  # a round is worth it where at most one coordinate in so many is undecided
 SHARPER = 0.1  # what is asked of the interior point method, relative to what is asked of the gap
 
@@ -103,7 +104,8 @@ def _by_screening(
         best = solved if solved.error < previous else best
         if solved.error <= tol or solved.stopped:
             break
-        v, reach = among.v, reach * (0.5 if solved.error < 0.1 * previous and number > 1 else 2.0)
+        reach = reach * (0.5 if solved.error < 0.1 * previous and number > 1 else 2.0)
+        v = among.v if solved.error < ASTRAY else v
     return best
 
 
@@ -186,7 +188,7 @@ def _roughly(rows: ExplicitRows, slacks: int, threads: int, seed: int) -> Floats
     passes = rows.passes(threads)
     if rows.size > 2 * DIRECT:
         among = _among(rows, passes, *_guess(rows, slacks, threads, seed), ROUGH, threads)
-        if among is not None:
+        if among is not None and measured(rows, passes, among.t, among.v).error < ASTRAY:
             return among.v
     segments = segments_of(rows.h)
     program = Program(passes, segments, np.diag(rows.metric), rows.e + passes.down(segments.base))

@@ -394,7 +394,7 @@ def test_linear_kernels_of_few_features_are_routed_to_the_primal_side():
     )
     assert chosen.alternatives[0].name == "engine"
     assert chosen_for(500, 5).backend.name == "engine"
-    assert chosen_for(2000, 150).backend.name == "engine"
+    assert chosen_for(2000, 400).backend.name == "engine"
     assert chosen_for(2000, 5, "squared").backend.name == "direct"
     assert chosen_for(6000, 5, "squared").reason.endswith("solved by Cholesky on the primal side, with 6 unknowns")
 

@@ -18,6 +18,7 @@ SHIPPED = (
     "coordinate",
     "lowrank",
     "newton",
+    "sparse_linear",
     "own",
     "osqp_backend",
     "qpsolvers_backends",
