@@ -52,15 +52,10 @@ def over(sklearn: float | None, best: float | None) -> tuple[Target, ...]:
     return tuple(Target(against, ratio) for against, ratio in pairs if ratio is not None)
 
 
-def _svc(n: int, C: float, tol: float, sklearn: float, best: float, cost: float, quick: int = 0) -> Row:
-    name = f"C-SVC C={C:g}, two Gaussians d=10, l={{n:,}}"
-    return Row(
-        "engine", name, Task("c-svc", "two Gaussians", n, 10, (("C", C),)), tol, over(sklearn, best), quick, cost
-    )
+NAMES: dict[Kind, str] = {"c-svc": "C-SVC", "svr": "eps-SVR", "nu-svc": "nu-SVC", "one-class": "one-class"}
 
 
 def _machine(
-    name: str,
     kind: Kind,
     data: str,
     n: int,
@@ -68,71 +63,43 @@ def _machine(
     values: Values,
     targets: tuple[Target, ...],
     cost: float,
-    quick: int,
+    quick: int = 0,
+    tol: float = 1e-3,
 ) -> Row:
-    return Row("engine", f"{name}, l={{n:,}}", Task(kind, data, n, d, values), 1e-3, targets, quick, cost)
+    told = " ".join(f"{name}={value:g}" for name, value in values)
+    name = f"{NAMES[kind]} {told}, {data} d={d}, l={{n:,}}"
+    return Row("engine", name, Task(kind, data, n, d, values), tol, targets, quick, cost)
+
+
+def _svc(n: int, C: float, tol: float, sklearn: float, best: float, cost: float, quick: int = 0) -> Row:
+    return _machine("c-svc", "two Gaussians", n, 10, (("C", C),), over(sklearn, best), cost, quick, tol)
 
 
 C_1: Values = (("C", 1.0),)
+C_100: Values = (("C", 100.0),)
 SVR: Values = (("C", 10.0), ("eps", 0.5))
 BASES: tuple[Row, ...] = (
-    _svc(1_000, 1.0, 1e-3, 20, 10, 10, 400),
-    _svc(5_000, 1.0, 1e-3, 50, 25, 15),
-    _svc(20_000, 1.0, 1e-3, 80, 25, 120),
-    _svc(50_000, 1.0, 1e-3, 120, 25, 500),
-    _svc(1_000, 1.0, 1e-6, 12, 8, 15),
-    _svc(5_000, 1.0, 1e-6, 30, 20, 30),
-    _svc(20_000, 1.0, 1e-6, 60, 25, 200),
-    _svc(50_000, 1.0, 1e-6, 80, 20, 700),
+    _svc(1_000, 1.0, 1e-3, 20, 10, 5, 400),
+    _svc(5_000, 1.0, 1e-3, 50, 25, 8),
+    _svc(20_000, 1.0, 1e-3, 80, 25, 50),
+    _svc(50_000, 1.0, 1e-3, 120, 25, 200),
+    _svc(1_000, 1.0, 1e-6, 12, 8, 6),
+    _svc(5_000, 1.0, 1e-6, 30, 20, 15),
+    _svc(20_000, 1.0, 1e-6, 60, 25, 120),
+    _svc(50_000, 1.0, 1e-6, 80, 20, 300),
     _svc(20_000, 100.0, 1e-3, 30, 15, 200),
     _svc(20_000, 100.0, 1e-6, 40, 25, 400, 300),
-    _machine(
-        "C-SVC C=1, make_classification d=50", "c-svc", "make_classification", 20_000, 50, C_1, over(30, 10), 200, 0
-    ),
-    _machine(
-        "C-SVC C=1, make_classification d=500", "c-svc", "make_classification", 5_000, 500, C_1, over(25, 4), 100, 0
-    ),
-    _machine("C-SVC C=1, images d=784", "c-svc", "images", 10_000, 784, C_1, over(30, 4), 250, 0),
-    _machine("C-SVC C=1, exclusive or d=10", "c-svc", "exclusive or", 20_000, 10, C_1, (), 120, 0),
-    _machine("C-SVC C=100, checkerboard d=2", "c-svc", "checkerboard", 20_000, 2, (("C", 100.0),), (), 200, 0),
-    _machine("eps-SVR C=10, friedman1 d=10", "svr", "friedman1", 5_000, 10, SVR, over(40, 15), 30, 0),
-    _machine("eps-SVR C=10, friedman1 d=10", "svr", "friedman1", 20_000, 10, SVR, over(40, 12), 250, 400),
-    _machine(
-        "nu-SVC nu=0.3, two Gaussians d=10", "nu-svc", "two Gaussians", 5_000, 10, (("nu", 0.3),), over(30, 20), 15, 0
-    ),
-    _machine(
-        "nu-SVC nu=0.3, two Gaussians d=10",
-        "nu-svc",
-        "two Gaussians",
-        20_000,
-        10,
-        (("nu", 0.3),),
-        over(80, 30),
-        150,
-        400,
-    ),
-    _machine(
-        "one-class nu=0.1, two Gaussians d=10",
-        "one-class",
-        "two Gaussians",
-        20_000,
-        10,
-        (("nu", 0.1),),
-        over(100, 100),
-        40,
-        400,
-    ),
-    _machine(
-        "one-class nu=0.5, two Gaussians d=10",
-        "one-class",
-        "two Gaussians",
-        20_000,
-        10,
-        (("nu", 0.5),),
-        over(100, 100),
-        80,
-        0,
-    ),
+    _machine("c-svc", "make_classification", 20_000, 50, C_1, over(30, 10), 60),
+    _machine("c-svc", "make_classification", 5_000, 500, C_1, over(25, 4), 50),
+    _machine("c-svc", "images", 10_000, 784, C_1, over(30, 4), 100),
+    _machine("c-svc", "exclusive or", 20_000, 10, C_1, (), 45),
+    _machine("c-svc", "checkerboard", 20_000, 2, C_100, (), 60),
+    _machine("svr", "friedman1", 5_000, 10, SVR, over(40, 15), 8),
+    _machine("svr", "friedman1", 20_000, 10, SVR, over(40, 12), 90, 400),
+    _machine("nu-svc", "two Gaussians", 5_000, 10, (("nu", 0.3),), over(30, 20), 6),
+    _machine("nu-svc", "two Gaussians", 20_000, 10, (("nu", 0.3),), over(80, 30), 60, 400),
+    _machine("one-class", "two Gaussians", 20_000, 10, (("nu", 0.1),), over(100, 100), 15, 400),
+    _machine("one-class", "two Gaussians", 20_000, 10, (("nu", 0.5),), over(100, 100), 50),
     Row(
         "engine",
         "kernel ridge lambda=1, friedman1 d=10, l={n:,} (processor time)",
@@ -140,7 +107,7 @@ BASES: tuple[Row, ...] = (
         1e-10,
         over(2, 2),
         400,
-        100,
+        40,
         "processor",
     ),
 )
@@ -157,9 +124,9 @@ def _general() -> tuple[Row, ...]:
     for kind, name in GENERAL_NAMES.items():
         task = Task(kind, "two Gaussians", 10_000, 10)
         times = (Target("itself", 3.0),)
-        rows.append(Row("engine", f"{name}, l={{n:,}} / without", task, 1e-6, times, 0, 15, base=plain))
+        rows.append(Row("engine", f"{name}, l={{n:,}} / without", task, 1e-6, times, 0, 5, base=plain))
         small = (Target("best peer", 100.0),)
-        rows.append(Row("engine", f"{name}, l={{n:,}}", task._replace(n=2_000), 1e-6, small, 200, 60))
+        rows.append(Row("engine", f"{name}, l={{n:,}}", task._replace(n=2_000), 1e-6, small, 200, 30))
     return tuple(rows)
 
 
@@ -168,7 +135,7 @@ def _losses() -> tuple[Row, ...]:
     twice = (Target("itself", 2.0),)
     tasks = [Task(kind, "two Gaussians", 10_000, 10, ()) for kind in LOSSES]
     return tuple(
-        Row("engine", f"{task.kind}, l={{n:,}} / hinge", task, 1e-3, twice, 300, 15, base=hinge) for task in tasks
+        Row("engine", f"{task.kind}, l={{n:,}} / hinge", task, 1e-3, twice, 300, 4, base=hinge) for task in tasks
     )
 
 

@@ -24,7 +24,8 @@ LONGEST, GENEROUS = 900.0, 20.0  # seconds that anything may take without a budg
 SHARE = 0.5  # of what is left for a row that one peer may take at its first run
 SHORT = 1.0  # seconds of a run that is repeated even where its row's time is spent
 SLOWER = 1.5  # times the fastest peer so far that another is waited for where there is a budget
-LEAST = 0.05  # of a row's guessed cost: a budget that leaves less leaves the row out
+ENOUGH = 0.5  # of a row's guessed cost that a budget must hold for it
+LEAST = 0.1  # of a row's guessed cost that must be left when its turn comes
 
 
 class Entry(NamedTuple):
@@ -114,18 +115,31 @@ class Result(NamedTuple):
 
 
 def run_rows(rows: tuple[Row, ...], repeat: int, budget: float | None) -> Iterator[Result]:
-    """Every row in turn; with a budget each gets its share of what is left by its guessed cost."""
+    """Every row in turn; with a budget those that fit, each with its share of what is left by its guessed cost."""
     everybody = contenders()
-    end = float("inf") if budget is None else time.monotonic() + budget
+    fitting = fitting_rows(rows, math.inf if budget is None else budget)
+    end = math.inf if budget is None else time.monotonic() + budget
     with ExitStack() as stack:
         workers = {c.package: stack.enter_context(Worker()) for c in everybody}
         for k, row in enumerate(rows):
-            ahead = sum(later.cost for later in rows[k:])
-            allowance = (end - time.monotonic()) * row.cost / ahead
+            ahead = sum(later.cost for later in rows[k:] if later in fitting)
+            allowance = (end - time.monotonic()) * row.cost / ahead if row in fitting else 0.0
             if allowance < LEAST * row.cost:
-                yield Result(row, (Entry("kdsl", version(everybody[0]) or "", "not run"),), note="the budget is spent")
+                note = "the budget is spent" if row in fitting else "it does not fit in the budget"
+                yield Result(row, (Entry("kdsl", version(everybody[0]) or "", "not run"),), note=note)
             else:
                 yield _Comparison(row, everybody, workers, allowance, end).result(repeat)
+
+
+def fitting_rows(rows: tuple[Row, ...], budget: float) -> frozenset[Row]:
+    """The cheapest rows, as many as half of their guessed cost lets into the budget."""
+    fitting: list[Row] = []
+    for row in sorted(rows, key=lambda row: row.cost):
+        budget -= row.cost * ENOUGH
+        if budget < 0:
+            break
+        fitting.append(row)
+    return frozenset(fitting)
 
 
 class _Comparison:

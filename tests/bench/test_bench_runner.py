@@ -197,16 +197,20 @@ def test_what_does_not_fit_in_the_budget_is_said_not_to_have_run() -> None:
     rows = rows_of("engine", quick=False)[:2]
     results = list(runner.run_rows(rows, 3, 1e-3))
     assert [result.own.outcome for result in results] == ["not run", "not run"]
-    assert "the budget is spent" in markdown(results, MACHINE)
+    assert "it does not fit in the budget" in markdown(results, MACHINE)
+    every = rows_of("engine", quick=False)
+    assert set(every) == runner.fitting_rows(every, 1200.0)
+    some = runner.fitting_rows(every, 100.0)
+    assert 10 < len(some) < len(every) and max(row.cost for row in some) <= min(r.cost for r in set(every) - some)
 
 
 def test_time_that_runs_out_is_no_failure_of_kdsls(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(problem: Problem, tol: float) -> Answer:
-        time.sleep(0.2)
+        time.sleep(0.7)
         raise TimeOut
 
     row = Row("engine", "l={n:,}", TASK, 1e-3, (Target("best peer", 2.0),), 60, 1.0)
-    result, _ = result_of(monkeypatch, [], row, slow, budget=0.1)
+    result, _ = result_of(monkeypatch, [], row, slow, budget=0.6)
     assert result.own.outcome == "not run" and "time is spent" in result.own.note
     assert result.ratios[0].reached is None
 
