@@ -81,8 +81,7 @@ def _guarded(arguments: list[str], console: Console) -> int:
         return MODEL
     except OSError as error:
         discard_stdout()
-        what = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
-        console.err(f"kdsl: {what}\n")
+        console.err(_system_error(error))
         return ENVIRONMENT
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -95,6 +94,17 @@ def _guarded(arguments: list[str], console: Console) -> int:
         return ENVIRONMENT
     except Exception as error:
         return _our_fault(error, arguments, console)
+
+
+def _system_error(error: OSError) -> str:
+    """What the system refused; where it was a file of ours to write, under a code."""
+    notes = getattr(error, "__notes__", ())
+    if notes:
+        help = "give a place with room where you may write" if error.errno != 2 else "make the folder first"
+        what = f"error[K658]: `{error.filename}` cannot be written: {error.strerror}"
+        return f"{what}\n  = why: {notes[0]}\n  = help: {help}\n"
+    what = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
+    return f"kdsl: {what}\n"
 
 
 def _our_fault(error: Exception, arguments: list[str], console: Console) -> int:

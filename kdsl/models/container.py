@@ -34,6 +34,8 @@ SCHEMA = 1
 MAGIC = b"kdsl-model "
 DTYPES = ("<f8", "<i8", "<i4")
 HEX = 64
+KEPT = "what was there before is unchanged"
+EARLY = "this was tried before the work whose result it is to hold"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +72,13 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     """A file to write to that becomes `path` when all is written: a full disk, or a crash, leaves what was there."""
     target = os.path.realpath(path)
     if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-        with open(target, "wb") as special:  # a pipe or a device is written to, not replaced
-            yield special
+        try:
+            with open(target, "wb") as special:  # a pipe or a device is written to, not replaced
+                yield special
+        except OSError as error:
+            if error.filename is None:
+                raise unwritable(error.errno or 0, path, "it is a pipe or a device") from None
+            raise
         return
     temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{secrets.token_hex(4)}.part")
     try:
@@ -84,7 +91,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in (None, temporary):
-            raise OSError(error.errno, error.strerror, path) from None
+            raise unwritable(error.errno or 0, path, KEPT) from None
         raise
     sync_folder(os.path.dirname(target))
 
@@ -94,11 +101,18 @@ def check_place(path: str) -> None:
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if os.path.isdir(target):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise unwritable(errno.EISDIR, path, EARLY)
     if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        raise unwritable(errno.ENOENT, path, EARLY)
     if not os.access(target if os.path.exists(target) else folder, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        raise unwritable(errno.EACCES, path, EARLY)
+
+
+def unwritable(number: int, path: str, note: str) -> OSError:
+    """The error of its kind (PermissionError and so on), with a note by which the command line knows it (K658)."""
+    error = OSError(number, os.strerror(number), path)
+    error.add_note(note)
+    return error
 
 
 def sync_folder(folder: str) -> None:

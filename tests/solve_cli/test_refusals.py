@@ -73,3 +73,24 @@ def test_a_table_for_an_index_that_is_not_there(tmp_path: Path, monkeypatch: pyt
     write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
     outcome = kdsl("solve", "svm_1norm", "--data", "t.csv", "--data", "q:t.csv")
     assert outcome.code == 1 and "error[K523]: `q:t.csv` is bound to `q`, which is no index" in outcome.err
+
+
+def test_what_cannot_be_written_is_said_under_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
+    solve = ("solve", "svm_1norm", "--data", "t.csv", "-o")
+    for place, words in (("none/m.kdsl", "make the folder first"), (".", "Is a directory")):
+        outcome = kdsl(*solve, place)
+        assert (outcome.code, outcome.out) == (4, "")
+        assert f"error[K658]: `{place}` cannot be written: " in outcome.err and words in outcome.err
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        outcome = kdsl(*solve, "model.kdsl")
+    assert outcome.code == 4 and "status      optimal" in outcome.out
+    page = Path(__file__).resolve().parents[2] / "docs" / "diagnostics" / "K658.md"
+    assert outcome.err.strip() in page.read_text(encoding="utf-8")
+    assert sorted(os.listdir(tmp_path)) == ["t.csv"]
