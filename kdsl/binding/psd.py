@@ -183,14 +183,19 @@ class Repair:
         return np.asarray(np.maximum(own, (components**2 / self.eigenvalues).sum(axis=1)))
 
 
-def repair(oracle: GramOracle, report: PsdReport, policy: str = "refuse") -> Repair:
-    """What `--psd` asks for. A matrix that is positive semidefinite, up to rounding, is left alone by every policy."""
+def check_policy(policy: str) -> None:
+    """A policy is one of the four, whether or not there is anything to repair."""
     if policy not in POLICIES:
         raise fault(
             "K573",
             f"there is no policy `{policy}` for the audit",
             help=f"choose {listing(POLICIES).replace(' and ', ' or ')}",
         )
+
+
+def repair(oracle: GramOracle, report: PsdReport, policy: str = "refuse") -> Repair:
+    """What `--psd` asks for. A matrix that is positive semidefinite, up to rounding, is left alone by every policy."""
+    check_policy(policy)
     if report.verdict == "psd":
         return Repair(policy, report, oracle)
     if report.verdict == "undecided":

@@ -66,6 +66,9 @@ def raw_array(source: FromArray) -> Raw:
             "a feature is a number",
             "expand text to columns of 0 and 1, or give a table and `onehot`",
         )
+    if array.shape[1] == 0:
+        message = f"{source.source}, bound to the input `{datum.name}`, has no columns"
+        raise fault("K525", message, help="give at least one feature")
     names = numbered("x", array.shape[1])
     return Raw(datum, array, datum.name, source.source, None, FeatureMap(names, names, no_scaling(len(names))))
 

@@ -17,6 +17,7 @@ from kdsl.binding.kernel_builder import build_kernel
 from kdsl.binding.kernel_values import check_values
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.parameters import bind_parameters
+from kdsl.binding.psd import check_policy
 from kdsl.language.model import Kernel as ModelKernel
 from kdsl.language.model import Model
 from kdsl.language.parser import parse_kernel
@@ -72,6 +73,7 @@ def prepare(
     **binding: Any,
 ) -> Prepared:
     """Read, check, derive, bind and audit: what `solve` does before it solves, with the same arguments."""
+    check_policy(psd)
     began = time.perf_counter()
     model = spec if isinstance(spec, Model) else read_model(spec)
     model, functions = with_kernels(model, kernels or {})
@@ -112,6 +114,9 @@ def solve(
     psd: refuse, clip, shift or accept a Gram matrix with a negative eigenvalue.
     binding: what `kdsl.binding.binder.bind` takes besides (target=, features=, scale=, ...).
     """
+    for name, allowed in (("tol", tol), ("kkt_tol", kkt_tol)):
+        if allowed is not None and not 0 < allowed < float("inf"):
+            raise ValueError(f"{name} must be a positive number, not {allowed!r}")
     prepared = prepare(
         spec, data, params, kernels, memory=memory, seed=seed, psd=psd, allow_python=allow_python, **binding
     )

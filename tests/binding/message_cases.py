@@ -340,6 +340,10 @@ def k525():
     table("y\n0\n1\n")
 
 
+def k525_array():
+    data(BINARY, {"x": np.empty((3, 0)), "y": [0, 1, 1]})
+
+
 def k526():
     table("age,job,y\n30,nurse,0\n40,cook,1\n")
 

@@ -120,3 +120,14 @@ def test_a_clause_about_the_training_data_is_refused_and_its_file_is_whole(spec,
     assert verify_model(str(tmp_path / "m.kdsl"), data).holds
     with pytest.raises(KdslError, match="speaks of `z`"):
         kdsl.load_model(tmp_path / "m.kdsl").predict(X)
+
+
+@pytest.mark.parametrize("options", [{"tol": 0.0}, {"tol": -1.0}, {"kkt_tol": -1e-3}, {"tol": float("nan")}])
+def test_a_tolerance_is_positive(options):
+    with pytest.raises(ValueError, match="must be a positive number"):
+        kdsl.solve("svm_1norm", {"x": X, "y": Y}, **options)
+
+
+def test_a_policy_is_checked_before_it_is_needed():
+    with pytest.raises(KdslError, match="no policy `flip`"):
+        kdsl.solve("svm_1norm", {"x": X, "y": Y}, psd="flip")
