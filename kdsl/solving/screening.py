@@ -80,7 +80,7 @@ def _directly(rows: ExplicitRows, passes: _core.RowPass, tol: float, watch: Watc
     if not found.stopped:
         s, v = snapped(program, found)
         best = measured(rows, passes, segments.total(s), v)
-        best = best if best.error <= max(inside.error, SHARPER * tol) else inside
+        best = best if best.error <= max(inside.error, tol) else inside
     return best._replace(iterations=found.iterations, kept=rows.size, stopped=found.stopped)
 
 

@@ -408,6 +408,16 @@ def test_the_engine_follows_where_no_optimum_is_found():
     assert caught.value.diagnostics[0].code.startswith("K6")
 
 
+@pytest.mark.parametrize("spec", ["svm_1norm", "svm_2norm"])
+def test_the_steepest_descent_can_be_asked_for(spec):
+    """m - M counts a coordinate a hair's breadth off its bound in full."""
+    X, y = two_classes(3000, 4)
+    solution = api.solve(spec, {"x": X, "y": y}, kernels={"k": "linear"}, kkt_tol=1e-7)
+    assert solution.backend == "lowrank"
+    assert solution.status == "optimal"
+    assert solution.certificate.kkt_gap <= 1e-7
+
+
 def test_a_spec_on_the_primal_side_is_certified():
     X, y = two_classes(20_000, 4)
     solution = api.solve("svm_1norm", {"x": X, "y": y}, kernels={"k": "linear"})

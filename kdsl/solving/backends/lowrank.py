@@ -31,7 +31,7 @@ MOST_COLUMNS = 1000
 MOST_ROWS = 64
 MEMORY = 4e9  # bytes for the rows where nothing is said
 SAFETY = 4.0  # the gap is asked to be so much smaller than the tolerance
-FINEST = 1e-11  # the smallest gap that is asked for
+FINEST = 1e-14  # the smallest gap that is asked for
 
 _MESSAGES: dict[Status, str] = {
     "solved": "the duality gap is within the tolerance",
