@@ -56,7 +56,9 @@ class ExplicitRows(NamedTuple):
 
 
 def explicit_rows(problem: NormalForm, most: int, memory: float) -> ExplicitRows | None:
-    """B with at most `most` columns, or None where some Gram matrix has a larger rank."""
+    """B with at most `most` columns, or None where some Gram matrix has a larger rank, or a factor that is larger
+    than `memory` bytes; dense points are there already and cost nothing.
+    """
     n, slack = problem.size, np.flatnonzero(~problem.rows.equality)
     factors = [_factor(block, most, memory) for block in problem.blocks]
     known = [factor for factor in factors if factor is not None]
@@ -110,10 +112,11 @@ def _factor(block: HilbertBlock, most: int, memory: float) -> tuple[Floats, floa
     points = linear_points(block)
     if points is None:
         return pivoted_cholesky(block.gram, most, memory)
-    if points.shape[1] > most or 8.0 * points.shape[0] * points.shape[1] > memory:
+    if points.shape[1] > most:
         return None
-    dense = points if isinstance(points, np.ndarray) else points.toarray()
-    return np.ascontiguousarray(dense, np.float64), 0.0
+    if isinstance(points, np.ndarray):
+        return np.ascontiguousarray(points, np.float64), 0.0
+    return (points.toarray(), 0.0) if 8.0 * points.shape[0] * points.shape[1] <= memory else None
 
 
 def _image(block: HilbertBlock, F: Floats) -> Floats:

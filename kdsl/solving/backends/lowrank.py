@@ -72,7 +72,9 @@ def solve(
     threads = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
     rows = explicit_rows(problem, MOST_COLUMNS, options.memory or MEMORY)
     if rows is None:
-        return _by_the_engine(problem, options, start, progress, began, "the rank is not small: by the engine")
+        return _by_the_engine(
+            problem, options, start, progress, began, "the rank is not small for the memory allowed: by the engine"
+        )
     tol = _asked(options)
     watch = _Watch(options, progress, began)
     slacks = rows.size - problem.size
