@@ -74,14 +74,18 @@ def _one_row(problem: NormalForm, matrix: sp.csr_array, point: Floats) -> Floats
     if not row.any():
         return point  # 0 = target: no point helps
 
+    moving = np.flatnonzero(row)
+    part, start, bounds = row[moving], point[moving], (lower[moving], upper[moving])
+    staying = value - float(part @ start)
+
     def at(shift: float) -> Floats:
-        return np.clip(point + shift * row, lower, upper)
+        return np.clip(start + shift * part, *bounds)
 
     sign = 1.0 if value < target else -1.0
-    step = abs(target - value) / max(float(row @ row), 1e-300)
+    step = abs(target - value) / max(float(part @ part), 1e-300)
     far = step
     for _ in range(200):
-        if sign * (float(everything @ at(sign * far)) - target) >= 0:
+        if sign * (staying + float(part @ at(sign * far)) - target) >= 0:
             break
         far *= 2.0
     low, high = 0.0, far
@@ -89,11 +93,12 @@ def _one_row(problem: NormalForm, matrix: sp.csr_array, point: Floats) -> Floats
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
-        if sign * (float(everything @ at(sign * middle)) - target) >= 0:
+        if sign * (staying + float(part @ at(sign * middle)) - target) >= 0:
             high = middle
         else:
             low = middle
-    result = at(sign * high)
+    result = point.copy()
+    result[moving] = at(sign * high)
     free = (result > lower) & (result < upper) & (row != 0)
     if free.any():  # the last rounding error goes to the freest coordinate
         room = np.where(free, np.minimum(result - lower, upper - result), -1.0)

@@ -289,6 +289,16 @@ def test_limits_are_obeyed_and_named():
     assert lowrank.solve(problem, Options(tol=1e-8), progress=lambda i, gap: True).status == "interrupted"
 
 
+@pytest.mark.parametrize("blocks", [0, 1])
+@pytest.mark.parametrize("rows", [no_rows(5), make_rows(np.ones(5), 2.0)], ids=["no row", "one row"])
+def test_a_rank_of_zero_is_a_rank(blocks, rows):
+    h = pieces(*[[(0.0, 1.0, 0.0, -1.0)]] * 5)
+    block = HilbertBlock("w", MatrixGram(np.zeros((5, 5))), sp.csc_array(sp.eye_array(5)))
+    found = lowrank.solve(NormalForm((block,) * blocks, h, rows), Options(tol=1e-8))
+    assert found.status == "solved"
+    assert found.theta.sum() == pytest.approx(2.0 if len(rows.target) else 5.0)
+
+
 def test_points_that_are_there_need_no_memory():
     problem = large("hinge")
     assert lowrank.solve(problem, Options(tol=1e-6, memory=1e5)).facts["rounds"] >= 1
