@@ -213,7 +213,7 @@ def partly_linear(n, features, inequalities=0):
 def test_an_unpenalised_linear_part_is_priced(inequalities):
     problem = partly_linear(300, 4, inequalities)
     got = engine.solve(problem, tol=1e-10)
-    assert got.facts["rounds"] > 1
+    assert got.facts["rounds"] > 1 and "by prices" in got.message
     check(problem, got)
 
 

@@ -129,9 +129,8 @@ def solve(
     facts |= {"isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
-    return RawSolution(
-        theta, _iterations(rounds) + answer["iterations"], status, _MESSAGES[status], seconds, facts, ray
-    )
+    message = _MESSAGES[status] + (f"; rows met by prices in {len(rounds)} rounds first" if rounds else "")
+    return RawSolution(theta, _iterations(rounds) + answer["iterations"], status, message, seconds, facts, ray)
 
 
 def _iterations(solutions: list[RawSolution]) -> int:
