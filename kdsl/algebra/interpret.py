@@ -57,10 +57,19 @@ class FloatArithmetic:
         return float(np.logaddexp.reduce(values))
 
 
-class KnownBySquare(NamedTuple):
-    """A scalar of which only the square is an unknown."""
+class KnownBySquare:
+    """A scalar of which only the square is an unknown, times a number."""
 
-    squared: Any
+    def __init__(self, squared: Any, factor: float = 1.0) -> None:
+        self.squared = squared
+        self.factor = factor
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, KnownBySquare):
+            return self.factor * other.factor * self.squared
+        return KnownBySquare(self.squared, self.factor * other)
+
+    __rmul__ = __mul__
 
 
 class CvxpyArithmetic:
@@ -81,7 +90,7 @@ class CvxpyArithmetic:
         return self._cp.norm(a)
 
     def square(self, a: Any) -> Any:
-        return a.squared if isinstance(a, KnownBySquare) else self._cp.square(a)
+        return a * a if isinstance(a, KnownBySquare) else self._cp.square(a)
 
     def absolute(self, a: Any) -> Any:
         return self._cp.abs(a)

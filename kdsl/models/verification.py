@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from kdsl.algebra.derivation import derive
+from kdsl.algebra.energies import conic_form
 from kdsl.algebra.numeric import Array
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
@@ -89,6 +90,8 @@ def verify_model(
         known = {name: Fraction(value) for name, value in parameters.items()}
         posed = pose(derive(loaded.model, known), bound, parameters, predictor.kernels, memory, policy, seed)
         posed = posed if step is None else watched(posed, step)
+        if outer is None and posed.energies.outer is not None:  # no search found the norm's multiplier
+            posed = replace(posed, energies=conic_form(posed.derivation))
         if (outer is None) != (posed.energies.outer is None):
             raise ValueError("it has a multiplier of the norm too many or too few")
         point = certify(posed, loaded.theta, None if outer is None else float(outer))

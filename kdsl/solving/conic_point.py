@@ -10,7 +10,7 @@ from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.poly import Monomial
 from kdsl.algebra.primal import Condition
-from kdsl.algebra.terms import Inner, Sym
+from kdsl.algebra.terms import Factor, Inner, Sym
 from kdsl.solving.certificate import Products, normal_form_value
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.normal_form import Floats
@@ -29,7 +29,7 @@ def joined(posed: Posed, lowered: Lowered, multipliers: Mapping[str, Array], vec
         known[pair.label] = known[pair.plus] - known[pair.minus]
     for condition in posed.derivation.primal.conditions:
         if _bounds_a_norm(condition):
-            known[condition.label] = np.maximum(known[condition.label], _FLOOR)
+            known[condition.label] = np.maximum(known[condition.label], _FLOOR / np.sqrt(_room(posed, condition)))
     theta = np.zeros(lowered.problem.size)
     for label, family in lowered.families.items():
         inside = family.positions >= 0
@@ -88,6 +88,17 @@ def _bounds_a_norm(condition: Condition) -> bool:
     """Whether it bounds squared norms, and not distances to points."""
     products = [factor for factor in condition.body.factors() if isinstance(factor, Inner)]
     return bool(products) and not any(p.left.feature or p.right.feature for p in products)
+
+
+def _room(posed: Posed, condition: Condition) -> Array:
+    """What the bound is beside squared norms and scalars, at least 1."""
+    lengths = {name: posed.values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
+    bound, _ = condition.body.split(lambda m: not any(isinstance(f, Inner) or _is_scalar(f) for f, _ in m.factors))
+    return np.maximum(-evaluate(bound, posed.values, lengths), 1.0)
+
+
+def _is_scalar(factor: Factor) -> bool:
+    return isinstance(factor, Sym) and factor.role == "var"
 
 
 def _is_fraction(monomial: Monomial) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.factors import linear_points
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
 
@@ -191,7 +192,19 @@ def measure_ray(recession: NormalForm, direction: Floats) -> Ray:
     energy, scale = 0.0, 0.0
     for block in recession.blocks:
         expansion = np.asarray(block.atoms @ direction)
-        energy += float(expansion @ block.gram.matvec(expansion))
         spread = np.asarray(abs(block.atoms) @ np.abs(direction))
-        scale += float(spread @ (spread * block.gram.diagonal()))
+        points = linear_points(block)
+        if isinstance(points, np.ndarray):  # ||X'v||^2: far from the origin, v'Kv would be rounding
+            centred = points - points.mean(axis=0) if _sums_to_zero(expansion) else points
+            energy += float(np.square(centred.T @ expansion).sum())
+            diagonal = np.square(centred).sum(axis=1)
+        else:
+            energy += float(expansion @ block.gram.matvec(expansion))
+            diagonal = block.gram.diagonal()
+        scale += float(spread @ (spread * diagonal))
     return Ray(direction, max(energy, 0.0), max(scale, 1e-300), residual)
+
+
+def _sums_to_zero(expansion: Floats) -> bool:
+    """Whether it is the same wherever the origin is, as where a bias gives a row."""
+    return abs(float(expansion.sum())) <= _ON_ROWS * float(np.abs(expansion).sum())

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kdsl.algebra.energies import conic_form
 from kdsl.algebra.numeric import evaluate
 from kdsl.algebra.primal import Condition
 from kdsl.binding.psd import Repair
@@ -15,7 +16,7 @@ from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
-from kdsl.solving.conic_route import solve_beyond
+from kdsl.solving.conic_route import LARGEST, solve_beyond
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
 from kdsl.solving.infeasibility import RAY_SHARES, energy_scale, measure_ray, recession_problem, row_conflict
@@ -35,6 +36,7 @@ _FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say wh
 _NOT_TIGHT = "the bound on the norm is not tight"
 _UNPROVEN = "a stationary point; no gap can be closed under an indefinite Gram matrix"
 _LOOSE_NORM = "K623"
+_PATIENCE = 10.0  # seconds that a fallback may take, and times what the first choice took
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
 _LOOSE = 1e-3  # of the bound on a norm, left unused where it is called loose
 _INTERRUPTED = "interrupted; the best so far"
@@ -59,6 +61,9 @@ def solve_posed(
         raw, chosen, outer = search_norm(posed, options, backend, progress)
         lowered_at = began
         point = certify(posed, raw.theta, outer)
+        whole = _as_a_cone(posed, point, raw, options, backend)
+        if whole is not None:
+            posed, point, raw, chosen = whole
     else:
         lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated)
         lowered_at = time.perf_counter()
@@ -83,6 +88,23 @@ def solve_posed(
         "total": ended - began,
     }
     return _solution(posed, point, raw, chosen, options, seconds)
+
+
+def _as_a_cone(
+    posed: Posed, point: Point, raw: RawSolution, options: Options, backend: str | None
+) -> tuple[Posed, Point, RawSolution, Route] | None:
+    """The conic program, if better, where no search finds the norm's multiplier: it is 0, and the kernel singular."""
+    small = max(space.size for space in posed.spaces.values()) <= LARGEST
+    settled = point.certificate.status(options.tol) == "optimal" or raw.status not in _FELL_SHORT
+    if settled or not small or backend is not None:
+        return None
+    conic = replace(posed, energies=conic_form(posed.derivation))
+    lowered = lower(conic.energies, conic.values, conic.spaces, saturated=conic.saturated)
+    found, chosen = solve_beyond(conic, lowered, options, None, None)
+    reached = certify(conic, found.theta)
+    if not reached.certificate.rel_gap < point.certificate.rel_gap:
+        return None
+    return conic, reached, found, chosen
 
 
 def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
@@ -152,8 +174,11 @@ def _by_others(
         if following is None or left <= 0:
             break
         taken = following
-        asked = replace(options, time_limit=left)
+        patience = max(_PATIENCE, _PATIENCE * raw.seconds)
+        asked = replace(options, time_limit=min(left, patience))
         other = taken.backend.solve(point.lowered.problem, asked, raw.theta, progress)
+        if other.status in ("time_limit", "iteration_limit") and other.seconds < left:
+            other = replace(other, status="stalled", message=f"{taken.backend.name} took too long")
         reached = certify(posed, other.theta, lowered=point.lowered)
         if reached.certificate.rel_gap < point.certificate.rel_gap:
             raw, point, chosen = other, reached, taken

@@ -289,3 +289,19 @@ def test_a_conic_program_without_a_solution_is_never_called_solved(text: str, sa
     solution = solve(parse_spec(text), {"x": 3.0 * LINE, "y": np.array([1.0, -1.0, 1.0, 1.0])})
     assert solution.status == "solver_error" and said in solution.message
     assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 1e7, 1e8])
+def test_separable_points_far_from_the_origin_are_never_called_infeasible(shift: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 2))
+    y = np.sign(x[:, 0])
+    x[:, 0] += y
+    solution = solve("svm_hard", {"x": x + shift, "y": y}, kernels={"k": "linear"})
+    assert solution.status in ("optimal", "optimal_inaccurate", "solver_error")
+    assert solution.status == "optimal" or shift > 0
+
+
+def test_rows_that_differ_by_rounding_end_with_a_status() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 2)) + 1e8
+    assert solve("sphere_hard", {"x": x}, kernels={"k": "linear"}).status in ("solver_error", "optimal_inaccurate")

@@ -88,7 +88,10 @@ def solve_entropies(
     dual, primal = residual(t, nu)
     size = _size(dual, primal)
     for iterations in range(1, _STEPS + 1):
-        step, moved = _newton_step(hessian, kept.curvature(t), rows, dual, primal)
+        try:
+            step, moved = _newton_step(hessian, kept.curvature(t), rows, dual, primal)
+        except la.LinAlgError:  # kernel values so large that rounding makes the matrix indefinite
+            return None
         length = kept.longest(t, step)
         while True:
             ahead, price = t + length * step, nu + length * moved
