@@ -198,6 +198,7 @@ def measure_ray(recession: NormalForm, direction: Floats) -> Ray:
             centred = points - points.mean(axis=0) if _sums_to_zero(expansion) else points
             energy += float(np.square(centred.T @ expansion).sum())
             diagonal = np.square(centred).sum(axis=1)
+            diagonal = np.maximum(diagonal, diagonal.mean())  # the mean of all may be one of them
         else:
             energy += float(expansion @ block.gram.matvec(expansion))
             diagonal = block.gram.diagonal()
