@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.algebra.derivation import Derivation, derive
+from kdsl.algebra.derivation import Derivation
 from kdsl.binding.arrays import clean_array
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound, hash_data
@@ -26,6 +26,7 @@ from kdsl.sklearn.further import joined
 from kdsl.sklearn.reading import Reading
 from kdsl.solving.api import Prepared, build_kernels, with_kernels
 from kdsl.solving.backends.interface import Options
+from kdsl.solving.derived import derivation_of
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.spaces import inputs_of, problem_values
 
@@ -143,7 +144,7 @@ class Task:
     @cached_property
     def derivation(self) -> Derivation:
         model = with_kernels(self.model, self.settings.kernels)[0]
-        return derive(model, {name: Fraction(value) for name, value in self.parameters.items()})
+        return derivation_of(model, {name: Fraction(value) for name, value in self.parameters.items()})
 
     def bound(self, part: Part) -> Bound:
         """The rows of a part, bound to the model."""

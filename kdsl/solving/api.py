@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from kdsl.algebra.derivation import derive
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.faults import fault, nearest
@@ -24,6 +23,7 @@ from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import NOWHERE, KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.derived import derivation_of
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
@@ -80,7 +80,7 @@ def prepare(
     bound = bind(model, tables_from_data(model, data), **binding)
     parameters = bind_parameters(model, dict(params or {}))
     read = time.perf_counter()
-    derivation = derive(model, {name: Fraction(value) for name, value in parameters.items()})
+    derivation = derivation_of(model, {name: Fraction(value) for name, value in parameters.items()})
     built = build_kernels(model, bound, parameters, functions, inputs_of(derivation), allow_python)
     posed = pose(derivation, bound, parameters, built, memory, psd, seed)
     texts = {name: given for name, given in (kernels or {}).items() if isinstance(given, str)}

@@ -1,0 +1,30 @@
+"""Derivations of the models that were solved last: they depend on the model, and on data never."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from kdsl.algebra.derivation import Derivation, derive
+from kdsl.language.diagnostics import KdslError
+from kdsl.language.model import Model
+
+_KEPT = 64
+Known = tuple[tuple[str, Fraction], ...]
+
+
+def derivation_of(model: Model, known: Mapping[str, Fraction]) -> Derivation:
+    """The derivation for known parameters, which matter only where they order the break points of a loss."""
+    try:
+        general = _derived(model, ())
+    except KdslError:
+        return derive(model, known)
+    if not general.primal.known:
+        return general
+    return _derived(model, tuple((name, known[name]) for name, _ in general.primal.known))
+
+
+@lru_cache(maxsize=_KEPT)
+def _derived(model: Model, known: Known) -> Derivation:
+    return derive(model, dict(known) or None)
