@@ -35,6 +35,7 @@ def add_data_options(parser: ArgumentParser, required: bool = True) -> None:
         metavar="[INDEX:]FILE",
         help="the table of the first index set, or of the index named (j:pairs.csv)",
     )
+    add_base_option(parser)
     parser.add_argument("--target", metavar="COLUMN", help="the column of labels or responses")
     parser.add_argument(
         "--features", action="append", metavar="[INPUT=]A,B", help="the columns of the inputs, or of one input"
@@ -44,6 +45,12 @@ def add_data_options(parser: ArgumentParser, required: bool = True) -> None:
     parser.add_argument("--onehot", action="store_true", help="expand text columns to columns of 0 and 1")
     parser.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values")
     parser.add_argument("--scale", choices=("standard", "minmax", "none"), default="none", help="none unless given")
+
+
+def add_base_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--index-base", type=int, choices=(0, 1), help="where svmlight text begins to count (1, or 0 where a 0 occurs)"
+    )
 
 
 def add_resource_options(parser: ArgumentParser) -> None:
@@ -102,12 +109,13 @@ def binding_of(arguments: Namespace, model: Model) -> dict[str, Any]:
     return binding
 
 
-def tables_of(given: list[str], model: Model) -> dict[str, str]:
+def tables_of(given: list[str], model: Model, base: int | None = None) -> dict[str, Any]:
     """Tables by index (`j:pairs.csv`) or by the datum that they are (`delta:costs.csv`); the rest is of the first set.
 
     A prefix that is no name of the model belongs to the path, unless there is a file without it only.
     """
     from kdsl.binding.faults import fault, nearest
+    from kdsl.binding.reading import read_table
     from kdsl.binding.sources import own_tables
 
     indices = {name for index in model.indices for name in (*index.names, *(z.size for z in index.sets))}
@@ -123,7 +131,9 @@ def tables_of(given: list[str], model: Model) -> dict[str, str]:
             what = f"`{key}`" if key else "the first index set"
             raise fault("K523", f"{what} is given two tables: `{tables[key]}` and `{path}`", help="give one of the two")
         tables[key] = path
-    return tables
+    if base is None:
+        return dict(tables)
+    return {key: read_table(path, base=base) for key, path in tables.items()}
 
 
 def mark_of_file(word: str, name: str) -> bool:

@@ -44,7 +44,7 @@ class Watch:
     def __call__(self, iterations: int, gap: float) -> bool:
         """Called by a backend now and then; True asks it to stop."""
         self._running = True
-        self._say(f"{iterations:,} iterations, gap {gap:.2g}")
+        self._say(f"{iterations:,} iterations, gap {gap:.2g} by the solver")
         return self.stopped
 
     def step(self, done: int, whole: int, what: str) -> None:

@@ -105,7 +105,7 @@ def _of_model(arguments: Namespace) -> Figure:
     model = restore(read_container(arguments.spec), arguments.spec, None).model
     functions = kernels_of(arguments.kernel or [], model, arguments.allow_python)
     loaded = load_model(arguments.spec, {name: given for name, given in functions.items() if callable(given)})
-    return draw(with_data(loaded, tables_of(_data(arguments), model)), None, arguments)
+    return draw(with_data(loaded, tables_of(_data(arguments), model, arguments.index_base)), None, arguments)
 
 
 def _of_spec(source: Source, output: str, arguments: Namespace, console: Console) -> int:

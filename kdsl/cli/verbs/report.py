@@ -6,6 +6,7 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from kdsl.cli.binding_options import (
+    add_base_option,
     add_function_options,
     add_resource_options,
     exit_code,
@@ -25,6 +26,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--data", action="append", required=True, metavar="[INDEX:]FILE", help="the training data, as for solve"
     )
+    add_base_option(parser)
     parser.add_argument("-o", dest="output", metavar="HTML", help="the page (MODEL.html)")
     add_function_options(parser)
     add_resource_options(parser)
@@ -52,7 +54,8 @@ def _report(arguments: Namespace, output: str, console: Console) -> int:
     from kdsl.report.writing import write_report
 
     functions = functions_of(arguments)
-    tables = tables_of(arguments.data, restore(read_container(arguments.model), arguments.model, functions).model)
+    model = restore(read_container(arguments.model), arguments.model, functions).model
+    tables = tables_of(arguments.data, model, arguments.index_base)
     with Watch(console, arguments.quiet) as watch:
         found = verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step)
     if any(finding.code == OTHER_DATA for finding in found.findings):

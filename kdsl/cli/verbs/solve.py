@@ -129,7 +129,7 @@ def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
 
     return prepare(
         model,
-        tables_of(arguments.data, model),
+        tables_of(arguments.data, model, arguments.index_base),
         dict(arguments.params or []),
         kernels_of(arguments.kernel or [], model, arguments.allow_python),
         memory=arguments.memory or DEFAULT_MEMORY,

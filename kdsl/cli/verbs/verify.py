@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from kdsl.cli.binding_options import (
+    add_base_option,
     add_function_options,
     add_resource_options,
     exit_code,
@@ -29,6 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--data", action="append", required=True, metavar="[INDEX:]FILE", help="the training data, as for solve"
     )
+    add_base_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_function_options(parser)
     add_resource_options(parser)
@@ -43,7 +45,7 @@ def run(arguments: Namespace, console: Console) -> int:
     try:
         functions = functions_of(arguments)
         model = restore(read_container(arguments.model), arguments.model, functions).model
-        tables = tables_of(arguments.data, model)
+        tables = tables_of(arguments.data, model, arguments.index_base)
         with Watch(console, arguments.quiet) as watch:
             found = verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step)
     except KdslError as error:

@@ -101,7 +101,7 @@ SOLVERS = {
         "daqp",
         "MIT",
         "dual active set",
-        1e-6,
+        1e-3,
         ("primal_tol", "dual_tol"),
         "iter_limit",
         dense=True,
