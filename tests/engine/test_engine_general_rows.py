@@ -235,7 +235,7 @@ def test_limits_hold_over_all_rounds():
     problem = partly_linear(1500, 5)
     got = engine.solve(problem, kkt_tol=1e-12, max_iterations=500)
     assert got.status == "iteration_limit" and got.iterations == 500
-    stopped = engine.solve(partly_linear(1500, 30), kkt_tol=1e-12, time_limit=0.05)
+    stopped = engine.solve(partly_linear(1500, 30), kkt_tol=1e-12, time_limit=0.001)
     assert stopped.status == "time_limit" and stopped.seconds < 5
     interrupted = engine.solve(partly_linear(1500, 30), kkt_tol=1e-12, callback=lambda *progress: True)
     assert interrupted.status == "interrupted"
