@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.backends.interface import Options, Progress
-from kdsl.solving.backends.newton import solve_entropies
 from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.conic_point import joined, nothing
 from kdsl.solving.conic_primal import solve_conic_primal
+from kdsl.solving.entropic_form import with_entropies
+from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
-from kdsl.solving.routing import Route
+from kdsl.solving.routing import Route, next_route, route
 
 LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not formed
 
@@ -21,27 +23,39 @@ LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not
 def solve_beyond(
     posed: Posed, lowered: Lowered, options: Options, backend: str | None, progress: Progress | None
 ) -> tuple[RawSolution, Route]:
-    """The solution of a problem that is no normal form, and the route it took."""
-    entropies = bool(posed.energies.dual.entropies)
-    what = "an entropy in the dual" if entropies else "norms that no single multiplier squares"
-    if backend not in (None, "cvxpy", "newton") or (backend == "newton" and not entropies):
-        raise KdslError(
-            [
-                Diagnostic(
-                    "K601",
-                    f"the backend `{backend}` cannot take this problem",
-                    why=f"it has {what}, and is no quadratic program",
-                    help="leave the choice to kdsl, or ask for `cvxpy`",
-                )
-            ]
-        )
-    if entropies and backend != "cvxpy":
-        found = solve_entropies(posed, lowered, options, progress)
-        if found is not None:
-            reason = "an entropy for every multiplier: Newton's method on the dual"
-            return found, Route(find_backend("newton"), reason)
-    reason = f"{what}: a conic program, solved by Clarabel through CVXPY"
-    return _conic(posed, lowered, options), Route(find_backend("cvxpy"), reason)
+    """The solution of a problem that is no quadratic program, and the route it took."""
+    if not posed.energies.dual.entropies:
+        what = "norms that no single multiplier squares"
+        if backend not in (None, "cvxpy"):
+            raise KdslError([_no_quadratic_program(find_backend(backend).name, what)])
+        return _conic(posed, lowered, options), _by_cvxpy(what)
+    what = "an entropy in the dual"
+    if backend == "cvxpy":
+        return _conic(posed, lowered, options), _by_cvxpy(what)
+    problem = with_entropies(posed, lowered)
+    facts = facts_of(problem)
+    if backend is None and find_backend("newton").refusal(facts) is not None:
+        return _conic(posed, lowered, options), _by_cvxpy(what)
+    chosen = route(facts, backend, options.tol)
+    found = chosen.backend.solve(problem, options, None, progress)
+    if backend is None and found.status == "stalled":
+        following = next_route(replace(chosen, alternatives=(find_backend("cvxpy"),)), found.message)
+        assert following is not None
+        return _conic(posed, lowered, options), following
+    return found, chosen
+
+
+def _by_cvxpy(what: str) -> Route:
+    return Route(find_backend("cvxpy"), f"{what}: a conic program, solved by Clarabel through CVXPY")
+
+
+def _no_quadratic_program(name: str, what: str) -> Diagnostic:
+    return Diagnostic(
+        "K601",
+        f"the backend `{name}` cannot take this problem",
+        why=f"it has {what}, and is no quadratic program",
+        help="leave the choice to kdsl, or ask for `cvxpy`",
+    )
 
 
 def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:

@@ -26,6 +26,7 @@ class Facts:
     gram_rank    a bound on the rank of Q that is known beforehand (linear kernels), else None
     kernel_cost  floating-point operations for one kernel value, where they are known
     dense_bytes  what the whole Hessian takes
+    entropies    coordinates that have an entropy
     """
 
     size: int
@@ -44,6 +45,7 @@ class Facts:
     gram_rank: int | None
     kernel_cost: int | None
     dense_bytes: int
+    entropies: int = 0
 
     @property
     def rows(self) -> int:
@@ -59,9 +61,10 @@ class Facts:
         atoms = {0: "no kernel", 1: "one example each"}.get(self.largest_atom, f"up to {self.largest_atom} points each")
         bounds = "a box" if self.boxed else "no box"
         cost = "a quadratic cost" if self.quadratic else "a piecewise cost" if self.kinks else "one piece each"
+        smooth = f", an entropy for {self.entropies:,} of them" if self.entropies else ""
         numbers = ((self.equalities, "equality row"), (self.inequalities, "inequality row"))
         rows = " and ".join(_count(number, noun) for number, noun in numbers if number) or "no rows"
-        return f"{_count(self.size, 'coordinate')} ({atoms}), {bounds}, {cost}, {rows}"
+        return f"{_count(self.size, 'coordinate')} ({atoms}){smooth}, {bounds}, {cost}, {rows}"
 
 
 def facts_of(problem: NormalForm) -> Facts:
@@ -72,6 +75,7 @@ def facts_of(problem: NormalForm) -> Facts:
     atoms = [int(np.diff(sp.csc_array(block.atoms).indptr).max(initial=0)) for block in problem.blocks]
     equalities = int(np.count_nonzero(problem.rows.equality))
     wide = h.right > h.left
+    entropies = problem.entropies
     return Facts(
         size=n,
         points=sum(block.gram.size for block in problem.blocks),
@@ -89,6 +93,7 @@ def facts_of(problem: NormalForm) -> Facts:
         gram_rank=_gram_rank(problem),
         kernel_cost=_kernel_cost(problem),
         dense_bytes=8 * n * n,
+        entropies=0 if entropies is None else int(np.count_nonzero(entropies.at_low | entropies.at_high)),
     )
 
 

@@ -4,7 +4,7 @@
     subject to  A t = a   (some rows <=)
 
 One coordinate t_k per multiplier, one Gram oracle K_H per Hilbert variable, h_k convex, piecewise
-linear-quadratic and +inf outside [lower_k, upper_k].
+linear-quadratic and +inf outside [lower_k, upper_k]; where a loss is logarithmic, entropies beside them.
 """
 
 from __future__ import annotations
@@ -92,11 +92,24 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Entropies:
+    """sum e(t_k - lower_k) where `at_low`, and e(upper_k - t_k) where `at_high`; e(x) = x log x.
+
+    `inside` is a point at which every one of them is smooth, but for those of weight 0: they have no other point.
+    """
+
+    at_low: NDArray[np.bool_]
+    at_high: NDArray[np.bool_]
+    inside: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class NormalForm:
     blocks: tuple[HilbertBlock, ...]
     separable: Separable
     rows: Rows
     constant: float = 0.0
+    entropies: Entropies | None = None
 
     @property
     def size(self) -> int:

@@ -40,7 +40,7 @@ def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Rout
         return _as_asked(facts, requested, tol)
     by_name = {backend.name: backend for backend in registry.shipped()}
     names = preferences(facts)
-    fit = [name for name in names if by_name[name].accepts(facts) is None]
+    fit = [name for name in names if by_name[name].refusal(facts) is None]
     here = [by_name[name] for name in fit if by_name[name].installed()]
     if here:
         backend, *others = here
@@ -82,6 +82,8 @@ def preferences(facts: Facts) -> tuple[str, ...]:
 def _preferences(facts: Facts) -> tuple[str, ...]:
     """The same for Hessians of any rank."""
     explicit = ("qpsolvers:piqp", "qpsolvers:clarabel", "osqp")
+    if facts.entropies:
+        return ("newton",)
     if facts.linear_system:
         first = ("direct", "cg") if facts.size <= FACTORISED or not facts.curved else ("cg", "direct")
         return (*first, "engine", *explicit)
@@ -94,7 +96,7 @@ def _preferences(facts: Facts) -> tuple[str, ...]:
 
 def _as_asked(facts: Facts, requested: str, tol: float) -> Route:
     backend = find_backend(requested)
-    refusal = backend.accepts(facts)
+    refusal = backend.refusal(facts)
     if refusal is not None:
         raise KdslError(
             [
@@ -147,6 +149,8 @@ def _problem(facts: Facts) -> str:
     if facts.linear_system:
         rows = "" if facts.rows == 0 else f" and {_number(facts.rows, 'row')}"
         return f"no box and a quadratic cost: a linear system of {_number(facts.size, 'equation')}{rows}"
+    if facts.entropies:
+        return f"{_number(facts.rows, 'row')} and entropies, {_number(facts.size, 'multiplier')}"
     box = "a box" if facts.boxed else "no box"
     cost = ", a piecewise cost" if facts.kinks else ""
     return f"{_number(facts.rows, 'row')} and {box}{cost}, {_number(facts.size, 'multiplier')}"
@@ -182,6 +186,7 @@ METHODS: dict[str, Callable[[Facts], str]] = {
     "engine": _directions,
     "lowrank": _primal_side,
     "sparse-linear": lambda facts: "coordinate descent with w at hand, for linear kernels on sparse points",
+    "newton": lambda facts: "Newton's method on the dual",
     "reference": lambda facts: "small enough for the reference",
     "coordinate": lambda facts: "one multiplier at a time",
     "osqp": lambda facts: "an explicit quadratic program, by osqp",

@@ -69,10 +69,37 @@ def test_entropies_beside_something_else_go_to_the_conic_solver() -> None:
 def test_backends_of_normal_forms_refuse_entropies(text: str, backend: str) -> None:
     with pytest.raises(KdslError) as refused:
         solve(spec(text), data(text), backend=backend)
-    assert refused.value.diagnostics[0].code == "K601"
+    (said,) = refused.value.diagnostics
+    assert said.code == "K601"
+    assert said.why.startswith("it takes no entropies") and "an entropy for " in said.why
 
 
-def test_newton_refuses_a_normal_form() -> None:
+@pytest.mark.parametrize("text", ["svm_1norm", BESIDE])
+def test_newton_refuses_multipliers_without_an_entropy(text: str) -> None:
     with pytest.raises(KdslError) as refused:
-        solve("svm_1norm", {"x": X, "y": Y}, backend="newton")
-    assert refused.value.diagnostics[0].code == "K601"
+        given = {"x": X, "y": Y} if text == "svm_1norm" else data(text)
+        solve("svm_1norm" if text == "svm_1norm" else spec(text), given, backend="newton")
+    (said,) = refused.value.diagnostics
+    assert said.code == "K601" and said.why.startswith("it takes duals whose every multiplier has an entropy")
+
+
+def test_a_name_that_no_backend_has_is_said_to_be_unknown() -> None:
+    with pytest.raises(KdslError) as refused:
+        solve(spec(BINARY), data(BINARY), backend="newtom")
+    assert refused.value.diagnostics[0].code == "K602"
+
+
+def test_rounding_that_newton_does_not_survive_is_handed_on_with_a_warning() -> None:
+    far = data(BINARY) | {"x": 1e9 * X}
+    solution = solve(spec(BINARY.replace("rbf(gamma = 0.5)", "linear")), far)
+    (warning,) = (w for w in solution.warnings if w.code == "K608")
+    assert solution.backend == "cvxpy" and warning.why == "rounding made the Hessian indefinite"
+    asked = solve(spec(BINARY.replace("rbf(gamma = 0.5)", "linear")), far, backend="newton")
+    assert asked.backend == "newton" and asked.status != "optimal"
+
+
+@pytest.mark.parametrize("text", [BINARY, SEVERAL], ids=["binary", "several"])
+def test_no_weights_at_all(text: str) -> None:
+    solution = solve(spec(text), data(text) | {"s": np.zeros(40)})
+    assert (solution.backend, solution.status, solution.value) == ("newton", "optimal", 0.0)
+    assert not solution.theta.any()

@@ -61,6 +61,12 @@ def without(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
 
 TABLE = [
     (
+        replace(BOX_WITH_ROW, entropies=200),
+        frozenset(),
+        "newton",
+        "one row and entropies, 200 multipliers: Newton's method on the dual",
+    ),
+    (
         SYSTEM,
         frozenset(),
         "direct",

@@ -41,6 +41,7 @@ class Solve(Protocol):
 class Backend:
     """A solver of normal forms. `takes` is for people; `accepts` gives the reason why a problem is refused.
 
+    `entropies` says that problems with entropies are taken, of which all others are spared.
     `accuracy` is the rel_gap that it reaches on problems that it accepts; `package` is the distribution that must be
     installed, "" for a part of kdsl.
     """
@@ -54,6 +55,13 @@ class Backend:
     installed: Callable[[], bool]
     version: Callable[[], str]
     solve: Solve
+    entropies: bool = False
+
+    def refusal(self, facts: Facts) -> str | None:
+        """Why a problem with these facts is refused, None if it is taken."""
+        if facts.entropies and not self.entropies:
+            return "it takes no entropies, which logistic and multinomial losses have in the dual"
+        return self.accepts(facts)
 
 
 def is_importable(module: str) -> bool:
