@@ -17,7 +17,8 @@ struct Classes {
     bool first_is_free = false;
     bool decoupled = true;
     std::int64_t rank = 0;            // the rows that are left when dependent ones are dropped; 0 when decoupled
-    std::vector<double> direction;    // D_c, rank numbers for each class; empty when decoupled
+    // D_c in combinations of the rows that are clearly independent, rank numbers for each class; empty when decoupled.
+    std::vector<double> direction;
 
     std::int64_t size() const { return std::int64_t(begin.size()) - 1; }
     bool is_free(std::int64_t c) const { return first_is_free && c == 0; }

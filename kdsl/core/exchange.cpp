@@ -32,12 +32,13 @@ Exchange::Cost Exchange::cost(const Column& column) const {
 }
 
 // The slack, and `rank` independent classes with weight 0, found by Gram-Schmidt with the largest remainder first.
+// Nothing is judged here: the directions that classes.hpp asks for have remainders far above rounding.
 void Exchange::start() {
     const std::int64_t r = classes_.rank;
     std::vector<double> rest(classes_.direction);
     for (std::int64_t found = 0; found < r; ++found) {
         std::int64_t best = -1;
-        double most = 1e-10;
+        double most = 0;
         for (std::int64_t c = classes_.first_is_free; c < classes_.size(); ++c) {
             double norm = 0;
             for (std::int64_t i = 0; i < r; ++i) norm += rest[c * r + i] * rest[c * r + i];

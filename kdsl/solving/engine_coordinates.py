@@ -17,6 +17,7 @@ from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
 
 FEW_ROWS = 64  # rows up to which A is handled as a dense array
 ROUNDING = 1e-13  # of a row's largest entry: what is smaller is what rounding left of a sum that vanishes
+DEPENDENT = 1e-12  # of a row, beside the largest: what the other rows do not explain, and rounding may
 Matrix: TypeAlias = Floats | sp.csc_array[Any]
 
 
@@ -165,20 +166,30 @@ def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
 
 
 def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats) -> Classes:
-    """Whether the classes' directions are independent; if not, as many rows as matter."""
+    """Whether the classes' directions are independent; if not, the same rows as the core wants them."""
     nothing = np.zeros(0)
-    rank = int(np.linalg.matrix_rank(direction))
+    rows = _independent(direction)
+    rank = rows.shape[1]
     if rank == len(direction):
         totals = np.asarray(np.linalg.lstsq(direction.T, target, rcond=None)[0], np.float64)
         return Classes(begin, first_is_free, True, 0, nothing, totals)
-    if rank < direction.shape[1]:
-        from scipy.linalg import qr
-
-        pivots = qr(direction, mode="r", pivoting=True)[1]
-        direction = direction[:, np.sort(pivots[:rank])]
     if first_is_free:
-        direction = np.vstack([np.zeros(rank), direction])
-    return Classes(begin, first_is_free, False, rank, np.ascontiguousarray(direction).ravel(), nothing)
+        rows = np.vstack([np.zeros(rank), rows])
+    return Classes(begin, first_is_free, False, rank, np.ascontiguousarray(rows).ravel(), nothing)
+
+
+def _independent(direction: Floats) -> Floats:
+    """Independent combinations of the columns of `direction`, with the same span up to DEPENDENT.
+
+    Elimination leaves entries of at most 1, and in as many of the classes a unit triangle: rows that nearly depend on
+    one another are as far apart there as any others, so that nobody after this has to judge their rank.
+    """
+    from scipy.linalg import lu, qr
+
+    triangle, order = qr(direction, mode="r", pivoting=True)
+    size = np.abs(np.diagonal(triangle))
+    rank = int(np.count_nonzero(size > DEPENDENT * size.max(initial=0.0)))
+    return np.asarray(lu(direction[:, np.sort(order[:rank])], permute_l=True)[0], np.float64)
 
 
 def _rescale(h: Separable, source: Ints, scale: Floats) -> Separable:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from test_engine_properties import ACCURACY, BOUNDED, LOSSES, loss, relative
 
 from kdsl.solving.backends import engine
+from kdsl.solving.engine_coordinates import engine_form
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
@@ -98,6 +99,51 @@ def test_up_to_ten_rows_with_pairs_and_averages(problem):
 @given(general_forms(losses=BOUNDED), st.sampled_from([2, 8, 16]))
 def test_the_same_by_working_sets(problem, size):
     check(problem, engine.solve(problem, tol=1e-10, strategy="working_set", working_set=size))
+
+
+def nearly_dependent(kind, delta):
+    """A soft margin with rows that depend on one another up to `delta`, and with the same rows told apart exactly."""
+    rng = np.random.default_rng(5)
+    n = 60
+    X, y = clouds(n, 3)
+    gram = MatrixGram(kernel_matrix(NativeKernel("gaussian", X, gamma=0.5, offset=0.0, degree=1), X, X))
+    first, second, inside = y if kind == "signs" else rng.normal(size=n), rng.normal(size=n), rng.uniform(size=n)
+    apart = [first, second]
+    near = [first, 2 * first + delta * second]
+    if kind == "several":
+        apart.append(rng.normal(size=n))
+        near = [near[0] + apart[2], near[1], 0.5 * apart[2]]
+    h = Separable.single(np.zeros(n), np.ones(n), np.zeros(n), -np.ones(n))
+    block = HilbertBlock("w", gram, sp.csc_array(np.diag(y)))
+    return [
+        NormalForm((block,), h, make_rows(np.array(rows), np.array(rows) @ inside))
+        for rows in (near, apart, [first, *apart[2:]])
+    ]
+
+
+@pytest.mark.parametrize("kind", ["two", "signs", "several"])
+@pytest.mark.parametrize("exponent", range(2, 16))
+def test_rows_that_depend_on_one_another_but_for_a_little(kind, exponent):
+    """One place judges their rank, and the core takes what it is given: the answer is that of all rows, or of one less.
+
+    Rounding of the rows is of 1e-16 and moves the answer by 1e-16 / delta.
+    """
+    delta = 10.0**-exponent
+    near, apart, fewer = nearly_dependent(kind, delta)
+    form = engine_form(near, np.zeros(near.size))
+    directions = form.classes.direction.reshape(-1, form.classes.rank)
+    assert np.linalg.svd(directions, compute_uv=False)[-1] > 0.5
+    got = engine.solve(near, tol=1e-8)
+    assert got.status == "solved"
+    assert violation(near, got.theta) < 1e-12
+    all_rows, one_less = (value(p, engine.solve(p, tol=1e-8).theta) for p in (apart, fewer))
+    reached = value(near, got.theta)
+    assert relative(all_rows, one_less) > 1e-5
+    assert one_less - 1e-6 < reached < all_rows + 1e-15 / delta + 1e-6
+    if exponent <= 10:
+        assert form.classes.rank == len(apart.rows.target) and reached == pytest.approx(all_rows, abs=1e-4)
+    if exponent >= 13:
+        assert form.classes.rank == len(fewer.rows.target) and reached == pytest.approx(one_less, rel=1e-7)
 
 
 def clouds(n, d=5):

@@ -22,7 +22,6 @@ from kdsl.solving.raw_solution import Fact, RawSolution, Status
 Callback = Callable[[int, float], bool | None]
 Strategy = Literal["automatic", "full", "working_set"]
 
-_DEPENDENT = "do not span the rows"
 _MESSAGES: dict[Status, str] = {
     "solved": "the duality gap is within the tolerance",
     "stalled": "rounding in double precision stopped progress before the tolerance was reached",
@@ -95,37 +94,31 @@ def solve(
         if priced is not None:
             stopped, near = priced.stopped, starting_point(form, priced.theta)
             v = v if near is None else near
-    try:
-        answer = _core.solve(
-            h.offsets,
-            h.left,
-            h.right,
-            h.curvature,
-            h.slope,
-            h.value,
-            classes.begin,
-            classes.first_is_free,
-            classes.decoupled,
-            classes.rank,
-            classes.direction,
-            np.ascontiguousarray(v),
-            _hessians(problem, form, memory),
-            problem.constant + constant,
-            tol,
-            -1.0 if kkt_tol is None else kkt_tol,
-            memory,
-            threads,
-            strategy,
-            working_set,
-            0.0 if stopped == "interrupted" else time_limit - (time.perf_counter() - began),
-            2**62 if max_iterations is None else max_iterations - _iterations(rounds),
-            callback,
-        )
-    except ValueError as error:
-        if _DEPENDENT not in str(error):
-            raise
-        message = "the rows of the problem depend on one another up to rounding"
-        return RawSolution(form.to_theta(v), 0, "solver_error", message, time.perf_counter() - began)
+    answer = _core.solve(
+        h.offsets,
+        h.left,
+        h.right,
+        h.curvature,
+        h.slope,
+        h.value,
+        classes.begin,
+        classes.first_is_free,
+        classes.decoupled,
+        classes.rank,
+        classes.direction,
+        np.ascontiguousarray(v),
+        _hessians(problem, form, memory),
+        problem.constant + constant,
+        tol,
+        -1.0 if kkt_tol is None else kkt_tol,
+        memory,
+        threads,
+        strategy,
+        working_set,
+        0.0 if stopped == "interrupted" else time_limit - (time.perf_counter() - began),
+        2**62 if max_iterations is None else max_iterations - _iterations(rounds),
+        callback,
+    )
     status = stopped if stopped == "interrupted" else cast(Status, answer["reason"])
     theta = np.clip(form.to_theta(answer["t"]), problem.separable.lower, problem.separable.upper)
     names = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "outer", "entries")
