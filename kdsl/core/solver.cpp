@@ -19,6 +19,8 @@ constexpr std::int64_t kFull = 1200;
 constexpr double kDear = 1.0;
 // A gap above this times the size of the gradient can be reached with a gradient in single precision.
 constexpr double kSingle = 1e-5;
+// A first stage in single precision gets to this times the size of the gradient at the start, which is the largest.
+constexpr double kReach = 1e-6;
 // A start whose gap is below this times the size of the gradient is a warm one, worth an exact gradient.
 constexpr double kWarm = 1e-2;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
@@ -74,7 +76,8 @@ private:
         int fruitless = 0;
         while (!satisfied()) {
             if (out_.kkt_gap <= eps) eps = next_eps(eps);
-            if (precision == Precision::single && eps < kSingle * size_) precision = Precision::mixed;
+            if (precision == Precision::single && out_.refreshes > 0 && eps < kSingle * size_)
+                precision = Precision::mixed;
             const double gap = out_.kkt_gap, value = out_.value;
             StageResult result = stage->run(t_, f_, eps, precision);
             out_.outer += result.outer;
@@ -122,7 +125,7 @@ private:
         std::vector<char> fresh(problem_.size(), 0);
         const Measure rough = measure(problem_, t_, f_, exchange_.get());
         take(rough);
-        if (options_.kkt_tolerance < 0 && satisfied() && sampled(rows, coefficient)) return;
+        if (satisfied() && sampled(rows, coefficient)) return;
         for (double margin = std::max(10 * eps, kDrift * drift_);; margin = kDrift * drift_) {
             const Indices near = within(rough, margin, fresh);
             if (near.empty()) break;
@@ -189,8 +192,9 @@ private:
 
     // A little less than what is asked for, to leave room for drift, where one stage can get there.
     double first_eps() const {
-        const double coarse = 1e-3 * out_.kkt_gap;
-        return options_.kkt_tolerance >= 0.2 * coarse ? 0.8 * options_.kkt_tolerance : coarse;
+        const double asked = 0.8 * options_.kkt_tolerance;
+        if (asked < kReach * size_) return 1e-3 * out_.kkt_gap;
+        return asked;
     }
 
     bool satisfied() const {

@@ -8,6 +8,7 @@
 //          Where a duality gap is asked for, the stage ends as soon as its own gradient shows that it is reached.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "measure.hpp"
@@ -21,6 +22,7 @@ constexpr double kKeep = 0.5;          // of a working set kept from the last on
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
+constexpr double kAgain = 0.01;         // of the gap at which coordinates were dropped is where all are looked at again
 constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
 constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
@@ -71,14 +73,16 @@ public:
             control_.gap = gap;
             const bool done = !(gap > eps) || stuck > 1 || out.outer >= kOuter || is_close(t, f, gap);
             if (done && std::int64_t(active_.size()) == n_) break;
-            if (done) {
+            const bool fell = std::int64_t(active_.size()) < n_ && gap < kAgain * shrunk_at_;
+            if (done || fell) {
                 catch_up(t, f, reference, precision, out);
-                since_shrunk = -2 * kShrinkEvery;
+                since_shrunk = done ? -2 * kShrinkEvery : kShrinkEvery;
                 stuck = 0;
                 continue;
             }
             if (++since_shrunk >= kShrinkEvery) {
                 since_shrunk = 0;
+                if (std::int64_t(active_.size()) == n_) shrunk_at_ = gap;
                 shrink(t, f, reference, precision, out);
             }
             grow();
@@ -197,25 +201,32 @@ private:
         }
     }
 
-    // The worst risers and fallers, as many of each, until the set is full.
+    // The worst risers and fallers, as many of each, until the set is full; of equals the first.
     void candidates(const std::vector<double>& f, Indices& set) {
-        using Scored = std::pair<double, std::int64_t>;
-        std::vector<Scored> risers, fallers;
+        for (std::size_t i = 0; i < 2; ++i) violation_[i].clear(), violator_[i].clear();
         for (const std::int64_t k : active_) {
             if (chosen_[k]) continue;
             const std::int64_t c = class_of_[k];
-            const double up = up_[c] - (f[k] + above_[k]), down = f[k] + below_[k] - down_[c];
-            if (up > 0) risers.emplace_back(-up, k);
-            if (down > 0) fallers.emplace_back(-down, k);
+            const double violation[2] = {up_[c] - (f[k] + above_[k]), f[k] + below_[k] - down_[c]};
+            for (std::size_t i = 0; i < 2; ++i)
+                if (violation[i] > 0) violation_[i].push_back(violation[i]), violator_[i].push_back(k);
         }
         const std::int64_t room = q_ - std::int64_t(set.size());
-        for (std::vector<Scored>* list : {&risers, &fallers}) {
-            const std::int64_t some = std::min<std::int64_t>(std::int64_t(list->size()), room / 2);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const std::int64_t count = std::int64_t(violator_[i].size()), some = std::min(count, room / 2);
             if (some <= 0) continue;
-            if (some < std::int64_t(list->size())) std::nth_element(list->begin(), list->begin() + some, list->end());
-            for (std::int64_t i = 0; i < some; ++i) {
-                const std::int64_t k = (*list)[i].second;
-                if (!chosen_[k]) chosen_[k] = 1, age_[k] = 0, set.push_back(k);
+            double least = 0;
+            std::int64_t equal = some;  // that are as bad as the last and have room
+            if (some < count) {
+                sorted_ = violation_[i];
+                std::nth_element(sorted_.begin(), sorted_.begin() + some - 1, sorted_.end(), std::greater<>());
+                least = sorted_[some - 1];
+                for (const double v : violation_[i]) equal -= v > least;
+            }
+            for (std::int64_t j = 0; j < count; ++j) {
+                const std::int64_t k = violator_[i][j];
+                if (violation_[i][j] < least || (violation_[i][j] == least && --equal < 0) || chosen_[k]) continue;
+                chosen_[k] = 1, age_[k] = 0, set.push_back(k);
             }
         }
     }
@@ -244,9 +255,10 @@ private:
         before_.resize(set.size());
         for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
         Aligned<K>& gram = room(K());
-        if (size * stride > room_[sizeof(K) == 8]) {
-            gram = aligned<K>(std::size_t(size) * stride);
-            room_[sizeof(K) == 8] = size * stride;
+        if (size * stride > room_[sizeof(K) == 8]) {  // at once for the largest set there can be: pages come when used
+            const std::int64_t most = std::max(size * stride, largest_ * ((largest_ + 31) / 32 * 32));
+            gram = aligned<K>(std::size_t(most));
+            room_[sizeof(K) == 8] = most;
         }
         problem_.hessian.block(set, gram.get(), stride, pool_);
         out.entries += double(size) * double(size);
@@ -325,12 +337,15 @@ private:
     Control& control_;
     Exchange* exchange_;
     std::int64_t n_, q_, largest_;
+    double shrunk_at_ = kInfinity;  // m - M when the first of the coordinates now missing were dropped
     double look_ = kInfinity;  // m - M at which the duality gap is worth computing
     std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
     std::vector<std::int64_t> riser_, faller_;
     std::vector<char> chosen_;
     std::vector<std::int32_t> age_;
     Indices class_of_, active_, previous_;
+    std::vector<double> violation_[2], sorted_;  // of risers, of fallers
+    Indices violator_[2];
     Aligned<float> single_;
     Aligned<double> double_;
     std::int64_t room_[2] = {0, 0};
