@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
 from kdsl.algebra.derivation import Derivation
@@ -11,7 +11,7 @@ from kdsl.algebra.fold_norms import fold_norms
 from kdsl.algebra.folding import Folding
 from kdsl.algebra.merge_pairs import Pair, is_diagonal
 from kdsl.algebra.plq import HALF
-from kdsl.algebra.poly import Monomial, Poly, dot, place_support
+from kdsl.algebra.poly import Monomial, Poly, derivative, dot, place_support
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Factor, Sym, Vec
 
@@ -29,10 +29,19 @@ class Energy(NamedTuple):
     unfolded: Poly
 
 
+class Cost(NamedTuple):
+    """What `separable` is in one family of multipliers: slope t + 1/2 curvature t^2 + kink |t|, slope taken at 0."""
+
+    slope: Poly
+    curvature: Poly
+    kink: Poly
+
+
 class Energies(NamedTuple):
     """`dual` in the form that is solved; its objective is `separable` minus the energies.
 
-    separable: constant, linear (in multipliers and their sizes) and diagonal quadratic terms.
+    separable: constant, linear (in multipliers and their sizes) and diagonal quadratic terms; `constant` is the
+    first of these, and `costs` the others by the label of the multipliers.
     norm: the norm multiplier that was folded away, where the energies stand under a root or for a square.
     outer: the norm multiplier that is kept, over which a search runs.
     conic: whether the quadratic part is no sum of energies; there are none then, and `separable` is 0.
@@ -41,7 +50,8 @@ class Energies(NamedTuple):
     dual: Dual
     folding: Folding
     energies: tuple[Energy, ...]
-    separable: Poly
+    constant: Poly
+    costs: Mapping[str, Cost]
     norm: FoldedNorm | None
     outer: str | None
     conic: bool = False
@@ -49,7 +59,15 @@ class Energies(NamedTuple):
 
 def conic_form(derivation: Derivation) -> Energies:
     """The exact dual, of which only the bounds, the rows and the conjugates are read."""
-    return Energies(derivation.exact, Folding(derivation.exact), (), Poly(), None, None, True)
+    return Energies(
+        derivation.exact,
+        Folding(derivation.exact),
+        (),
+        *_by_family(Poly(), derivation.exact.variables),
+        None,
+        None,
+        True,
+    )
 
 
 def energies_of(derivation: Derivation) -> Energies | None:
@@ -100,7 +118,23 @@ def energies_of(derivation: Derivation) -> Energies | None:
                 return None
             changed.append(energy._replace(vector=vector))
         energies = changed
-    return Energies(folding.dual, folding, tuple(energies), separable, norm, outer)
+    kept = [v for v in folding.dual.variables if v.label != outer]
+    return Energies(folding.dual, folding, tuple(energies), *_by_family(separable, kept), norm, outer)
+
+
+def _by_family(separable: Poly, variables: Sequence[DualVariable]) -> tuple[Poly, dict[str, Cost]]:
+    """(the terms without these multipliers, the cost of each family)."""
+    costs = {}
+    for variable in variables:
+        slope = derivative(separable, variable.symbol)
+        kink = derivative(separable, variable.symbol._replace(role="abs"))
+        costs[variable.label] = Cost(slope, derivative(slope, variable.symbol), kink)
+    constant, _ = separable.split(lambda monomial: _degree(monomial, costs) == 0)
+    return constant, costs
+
+
+def _degree(monomial: Monomial, labels: Container[str]) -> int:
+    return sum(p for f, p in monomial.factors if isinstance(f, Sym) and f.role in ("mult", "abs") and f.name in labels)
 
 
 def _variable(derivation: Derivation, folding: Folding, label: str) -> DualVariable:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kdsl.algebra.dual import Definition
-from kdsl.algebra.poly import Monomial, Poly, derivative
+from kdsl.algebra.poly import Factors, Monomial, Poly, derivative
 from kdsl.algebra.terms import At, Bracket, Factor, Index, Inner, Sym, Vec, leaves_of
 
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Values:
 
 def evaluate(poly: Poly, values: Values, free: Mapping[str, int] | None = None) -> Array:
     """poly as an array with one axis for each free index, in the order of `free` (name -> length)."""
-    free = dict(free or {})
+    free = free or {}
     total = np.zeros(tuple(free.values()))
     for monomial, coefficient in poly.terms.items():
         total = total + float(coefficient) * _monomial(monomial, values, free)
@@ -85,8 +85,11 @@ def evaluate(poly: Poly, values: Values, free: Mapping[str, int] | None = None) 
 
 
 def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Array:
+    """A monomial as an array over the free indices, of length 1 along those that it does not have."""
     lengths: dict[Leaf, int] = {n: values.size(size) for n, size in enumerate(monomial.binders)}
     lengths.update(free)
+    if not monomial.binders:
+        return product_over(monomial.factors, tuple(free), lengths, values)
     scalar = 1.0
     operands: list[Array] = []
     axes: list[tuple[Leaf, ...]] = []
@@ -98,43 +101,72 @@ def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Ar
             axes.append(leaves_used)
         else:
             scalar *= float(array)
-    present = {leaf for used in axes for leaf in used}
-    for name, length in free.items():
-        if name not in present:
-            operands.append(np.ones(length))
-            axes.append((name,))
-    if not operands:
-        return np.asarray(scalar)
     letter = {leaf: chr(97 + n) for n, leaf in enumerate(lengths)}
+    present = {leaf for used in axes for leaf in used}
     inputs = ",".join("".join(letter[leaf] for leaf in used) for used in axes)
-    output = "".join(letter[name] for name in free)
+    output = "".join(letter[name] for name in free if name in present)
     contracted: Array = np.einsum(f"{inputs}->{output}", *operands, optimize=len(operands) > 2)
-    return scalar * contracted
+    return scalar * contracted.reshape(tuple(length if name in present else 1 for name, length in free.items()))
+
+
+def product_over(factors: Factors, order: tuple[Leaf, ...], lengths: Mapping[Leaf, int], values: Values) -> Array:
+    """The product of factors whose leaves are among `order`, of length 1 along those that none of them has."""
+    result: Array | None = None
+    for factor, power in factors:
+        array, used = _factor(factor, values, lengths)
+        array = _along(array if power == 1 else array**power, used, order)
+        result = array if result is None else result * array
+    return np.ones((1,) * len(order)) if result is None else result
+
+
+def _along(array: Array, used: tuple[Leaf, ...], order: tuple[Leaf, ...]) -> Array:
+    """An array over the leaves `used`, with an axis for each of `order`."""
+    if used == order:
+        return array
+    ranked = sorted(range(len(used)), key=lambda n: order.index(used[n]))
+    shape = tuple(array.shape[used.index(leaf)] if leaf in used else 1 for leaf in order)
+    return np.asarray(array.transpose(ranked).reshape(shape))
 
 
 def _factor(factor: Factor, values: Values, lengths: Mapping[Leaf, int]) -> tuple[Array, tuple[Leaf, ...]]:
     """(the factor as an array over its distinct leaves, those leaves)."""
-    used = tuple(dict.fromkeys(leaves_of(factor)))
-    grid = {leaf: _axis(n, lengths[leaf], len(used)) for n, leaf in enumerate(used)}
-    shape = tuple(lengths[leaf] for leaf in used)
     if isinstance(factor, Sym):
-        array = _indexed(values.of(factor), factor.args, grid, values)
-    elif isinstance(factor, Inner):
-        if factor.left == factor.right:
-            array = _indexed(values.diagonal(factor.left), factor.left.args, grid, values)
-        else:
-            array = _indexed(values.gram(factor.left, factor.right), factor.left.args + factor.right.args, grid, values)
-    elif isinstance(factor, Bracket):
-        left, right = (_side(side, grid, values) for side in (factor.left, factor.right))
+        return _member_values(values.of(factor), factor.args, factor, values, lengths)
+    if isinstance(factor, Inner):
+        left, right = factor.left, factor.right
+        if left == right:
+            return _member_values(values.diagonal(left), left.args, factor, values, lengths)
+        return _member_values(values.gram(left, right), left.args + right.args, factor, values, lengths)
+    if isinstance(factor, Bracket):
+        used = tuple(dict.fromkeys(leaves_of(factor)))
+        grid = grid_of(used, lengths)
+        sides = (_side(side, grid, values) for side in (factor.left, factor.right))
         compare: Mapping[str, Any] = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal}
-        array = compare[factor.relation](left, right).astype(np.float64)
-    else:
-        raise TypeError(f"a Hilbert vector has no value: {factor}")
-    return np.broadcast_to(array, shape), used
+        array = compare[factor.relation](*sides).astype(np.float64)
+        return np.broadcast_to(array, tuple(lengths[leaf] for leaf in used)), used
+    raise TypeError(f"a Hilbert vector has no value: {factor}")
+
+
+def _member_values(
+    array: Array, args: tuple[Index, ...], factor: Factor, values: Values, lengths: Mapping[Leaf, int]
+) -> tuple[Array, tuple[Leaf, ...]]:
+    """array[args] over the leaves of `args`: the array itself where these are all its axes, in order."""
+    if not args:
+        return np.asarray(array), ()
+    used = tuple(dict.fromkeys(leaves_of(factor)))
+    shape = tuple(lengths[leaf] for leaf in used)
+    if used == args and np.shape(array) == shape:
+        return np.asarray(array, dtype=np.float64), used
+    return np.broadcast_to(_indexed(array, args, grid_of(used, lengths), values), shape), used
+
+
+def grid_of(order: tuple[Leaf, ...], lengths: Mapping[Leaf, int]) -> dict[Leaf, NDArray[np.int64]]:
+    """The values of every index of `order`, along its own axis."""
+    return {leaf: _axis(n, lengths[leaf], len(order)) for n, leaf in enumerate(order)}
 
 
 def _axis(place: int, length: int, count: int) -> NDArray[np.int64]:
-    return np.arange(length).reshape(tuple(length if n == place else 1 for n in range(count)))
+    return np.arange(length).reshape((1,) * place + (length,) + (1,) * (count - 1 - place))
 
 
 def _indexed(array: Array, args: tuple[Index, ...], grid: Mapping[Leaf, NDArray[np.int64]], values: Values) -> Array:
@@ -172,7 +204,7 @@ def support_mask(
 
 def label_values(term: Index, free: Mapping[str, int], values: Values) -> NDArray[np.int64]:
     """The labels that an index term takes, as an array over the free indices."""
-    grid: dict[Leaf, NDArray[np.int64]] = {name: _axis(n, free[name], len(free)) for n, name in enumerate(free)}
+    grid = grid_of(tuple(free), dict(free.items()))
     return np.broadcast_to(indexed_places(term, grid, values), tuple(free.values()))
 
 

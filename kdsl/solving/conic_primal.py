@@ -179,7 +179,7 @@ class _Columns:
             return np.asarray(self.starts[kind, name] + member)
 
         found, offset = linear_matrix(opened, lengths, self.size, column_of, posed.values, roles=("var",))
-        return sp.csr_array(found), offset
+        return found.by_row(), offset
 
 
 def _is_vector(factor: Factor) -> bool:

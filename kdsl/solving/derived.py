@@ -1,4 +1,4 @@
-"""Derivations of the models that were solved last: they depend on the model, and on data never."""
+"""What the models that were solved last become: it depends on the model, and on data never."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from kdsl.algebra.derivation import Derivation, derive
+from kdsl.algebra.energies import Energies, conic_form, energies_of
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
 
@@ -28,3 +29,9 @@ def derivation_of(model: Model, known: Mapping[str, Fraction]) -> Derivation:
 @lru_cache(maxsize=_KEPT)
 def _derived(model: Model, known: Known) -> Derivation:
     return derive(model, dict(known) or None)
+
+
+@lru_cache(maxsize=_KEPT)
+def energies_for(derivation: Derivation) -> Energies:
+    """The dual of a derivation in the form that is solved."""
+    return energies_of(derivation) or conic_form(derivation)

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kdsl.algebra.dual import ConjugateTerm, DualVariable
-from kdsl.algebra.energies import Energies, Energy
+from kdsl.algebra.energies import Cost, Energies, Energy
 from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
-from kdsl.algebra.poly import Monomial, Poly, derivative
+from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Sym, Vec
 from kdsl.solving.normal_form import Floats, GramOracle, HilbertBlock, Ints, NormalForm, Rows, Separable
 from kdsl.solving.spaces import Space
-from kdsl.solving.sparse_forms import Column, Places, linear_matrix
+from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +120,7 @@ def lower(
             blocks.append(block)
             origins.append(origin)
     separable = _separable(energies, families, at, pinned)
-    constant_part, _ = energies.separable.split(lambda m: _degree(m, families) == 0)
-    constant = -float(evaluate(constant_part, at))
+    constant = -float(evaluate(energies.constant, at))
     rows = _rows(energies, at, size, column_of, saturated)
     problem = NormalForm(tuple(blocks), separable, rows, constant)
     return Lowered(problem, families, tuple(origins), energies.norm is not None)
@@ -154,12 +152,6 @@ def _families(variables: tuple[DualVariable, ...], values: Values) -> dict[str, 
     return families
 
 
-def _degree(monomial: Monomial, families: Mapping[str, Family]) -> int:
-    return sum(
-        p for f, p in monomial.factors if isinstance(f, Sym) and f.role in ("mult", "abs") and f.name in families
-    )
-
-
 # ---------------------------------------------------------------------- blocks
 
 
@@ -169,29 +161,26 @@ def _blocks(
     """One block for each member of a Hilbert family, one for a whole family of scalars."""
     unknown = energy.unknown
     lengths = {name: values.size(z) for name, z in zip(unknown.indices, unknown.sets, strict=True)}
-    curvature = evaluate(energy.curvature, values, lengths)
+    curvature = evaluate(energy.curvature, values, lengths).reshape(-1)
+    roots = np.sqrt(scale / curvature)
     if not isinstance(unknown.symbol, Vec):
-        matrix, constant = linear_matrix(energy.vector, lengths, size, column_of, values)
-        roots = np.sqrt(scale / curvature.reshape(-1))
-        block = _block(
-            unknown.name, IdentityGram(len(roots)), sp.csc_array(sp.diags_array(roots) @ matrix), constant * roots
-        )
+        entries, constant = linear_matrix(energy.vector, lengths, size, column_of, values)
+        block = _block(unknown.name, IdentityGram(len(roots)), entries.scaled(roots), constant * roots)
         yield block, BlockOrigin(unknown.name, (), "", 1.0)
         return
     space = spaces[unknown.symbol.space]
-    matrix, constant = linear_matrix(energy.vector, lengths, size, column_of, values, (space.size, space.position))
-    by_row = sp.csr_array(matrix)
-    for number, places in enumerate(product(*(range(n) for n in lengths.values()))):
-        rows = slice(number * space.size, (number + 1) * space.size)
-        divisor = float(curvature[places])
-        root = float(np.sqrt(scale / divisor))
+    together, constant = linear_matrix(energy.vector, lengths, size, column_of, values, (space.size, space.position))
+    members = together.split(len(roots))
+    for number, (places, entries) in enumerate(zip(product(*map(range, lengths.values())), members, strict=True)):
+        root = float(roots[number])
+        shift = constant[number * space.size : (number + 1) * space.size] * root
         name = f"{unknown.name}[{', '.join(map(str, places))}]" if places else unknown.name
-        block = _block(name, space.oracle, sp.csc_array(by_row[rows] * root), constant[rows] * root)
-        yield block, BlockOrigin(unknown.name, places, space.name, 1.0 / (divisor * root))
+        block = _block(name, space.oracle, entries._replace(data=entries.data * root), shift)
+        yield block, BlockOrigin(unknown.name, places, space.name, 1.0 / (float(curvature[number]) * root))
 
 
-def _block(name: str, gram: GramOracle, atoms: sp.csc_array, shift: Floats) -> HilbertBlock:
-    return HilbertBlock(name, gram, atoms, shift if shift.any() else None)
+def _block(name: str, gram: GramOracle, atoms: Entries, shift: Floats) -> HilbertBlock:
+    return HilbertBlock(name, gram, atoms.by_column(), shift if shift.any() else None)
 
 
 # ------------------------------------------------------------------ separable
@@ -204,7 +193,9 @@ def _separable(energies: Energies, families: Mapping[str, Family], values: Value
     total = 0
     for family in families.values():
         terms = [t for t in energies.dual.conjugates if t.label == family.variable.label]
-        counts, table = _pieces(family, energies.separable, terms, values, family.variable.label in pinned)
+        counts, table = _pieces(
+            family, energies.costs[family.variable.label], terms, values, family.variable.label in pinned
+        )
         offsets.append(total + np.cumsum(counts))
         pieces.append(table)
         total += int(counts.sum())
@@ -213,7 +204,7 @@ def _separable(energies: Energies, families: Mapping[str, Family], values: Value
 
 
 def _pieces(
-    family: Family, separable: Poly, terms: list[ConjugateTerm], values: Values, pinned: bool
+    family: Family, cost: Cost, terms: list[ConjugateTerm], values: Values, pinned: bool
 ) -> tuple[Ints, Floats]:
     """(pieces of each member, the five rows left, right, curvature, slope, value of all pieces in order)."""
     variable = family.variable
@@ -225,9 +216,7 @@ def _pieces(
             return np.full(family.count, default)
         return np.ascontiguousarray(evaluate(poly, values, lengths)[inside])
 
-    slope = -members(derivative(separable, variable.symbol))
-    curvature = -members(derivative(derivative(separable, variable.symbol), variable.symbol))
-    kink = -members(derivative(separable, variable.symbol._replace(role="abs")))
+    slope, curvature, kink = -members(cost.slope), -members(cost.curvature), -members(cost.kink)
     lower, upper = members(variable.lower, -np.inf), members(variable.upper, np.inf)
     if pinned:
         lower = upper.copy()
@@ -283,18 +272,18 @@ def _first_of_empty(stack: Floats) -> NDArray[np.bool_]:
 
 
 def _rows(energies: Energies, values: Values, size: int, column_of: Column, saturated: str | None) -> Rows:
-    matrices: list[sp.csc_array] = [sp.csc_array((0, size))]
+    matrices: list[Entries] = []
     targets: list[Floats] = [np.zeros(0)]
     equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
     for row in energies.dual.rows:
         if row.origin == saturated:
             continue
         lengths = {name: values.size(z) for name, z in zip(row.indices, row.sets, strict=True)}
-        matrix, constant = linear_matrix(row.body, lengths, size, column_of, values)
-        keep = np.ones(len(constant), dtype=bool)
+        entries, constant = linear_matrix(row.body, lengths, size, column_of, values)
         if row.support:
             keep = support_mask(row.support, row.indices, row.sets, values).reshape(-1)
-        matrices.append(sp.csc_array(sp.csr_array(matrix)[np.flatnonzero(keep)]))
-        targets.append(-constant[keep])
-        equality.append(np.full(int(keep.sum()), row.equality))
-    return Rows(sp.csr_array(sp.vstack(matrices)), np.concatenate(targets), np.concatenate(equality))
+            entries, constant = entries.only(keep), constant[keep]
+        matrices.append(entries)
+        targets.append(-constant)
+        equality.append(np.full(len(constant), row.equality))
+    return Rows(stacked(matrices, size).by_row(), np.concatenate(targets), np.concatenate(equality))

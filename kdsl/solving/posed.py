@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.energies import Energies, conic_form, energies_of
+from kdsl.algebra.energies import Energies
 from kdsl.algebra.numeric import Values, evaluate
 from kdsl.binding.bound import Bound
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
+from kdsl.solving.derived import energies_for
 from kdsl.solving.infeasibility import row_conflict
 from kdsl.solving.lowering import lower
 from kdsl.solving.spaces import Space, audited, build_spaces, problem_values
@@ -46,7 +47,7 @@ def pose(
     seed: int = 0,
 ) -> Posed:
     """What can be prepared before any choice of a solver; `policy` is for Gram matrices that are indefinite."""
-    energies = energies_of(derivation) or conic_form(derivation)
+    energies = energies_for(derivation)
     spaces = build_spaces(derivation, bound, kernels, memory)
     values = problem_values(bound, parameters, spaces)
     posed = Posed(derivation, bound, parameters, kernels, spaces, values, energies)

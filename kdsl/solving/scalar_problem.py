@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,11 +15,11 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Array, Values, evaluate, label_values, support_mask
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Factors, Poly, derivative
-from kdsl.algebra.primal import LossTerm, Multinomial, Unknown
+from kdsl.algebra.primal import LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.smooth_losses import SmoothLoss
-from kdsl.solving.sparse_forms import Column, Places, linear_matrix
+from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,29 @@ class ScalarProblem:
         return np.asarray(self.matrix @ z + self.offset)
 
 
+class ScalarForm(NamedTuple):
+    """The objective of a primal in its scalars: what of it does not depend on data."""
+
+    constant: Poly
+    linear: Poly
+    gradients: Mapping[str, Poly]  # of the quadratic part, by family of scalars
+    weights: Mapping[str, Poly]  # of the losses, by their labels
+
+
+@lru_cache(maxsize=64)
+def scalar_form(primal: Primal) -> ScalarForm:
+    """The parts of the objective, each loss a letter in it."""
+    plain, _ = primal.objective.split(lambda m: not any(isinstance(f, Sym) and f.role == "loss" for f, _ in m.factors))
+    constant, moving = plain.split(lambda m: _degree(m.factors) == 0)
+    linear, _ = moving.split(lambda m: _degree(m.factors) == 1)
+    quadratic, _ = moving.split(lambda m: _degree(m.factors) == 2)
+    scalars = [unknown for unknown in primal.unknowns if unknown.space is None]
+    gradients = {unknown.name: derivative(quadratic, unknown.symbol) for unknown in scalars}
+    letters = {term.label: Sym(term.label, term.indices, "loss", term.support) for term in primal.losses}
+    weights = {label: derivative(primal.objective, letter) for label, letter in letters.items()}
+    return ScalarForm(constant, linear, gradients, weights)
+
+
 def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
     """What is left of the primal when `values` knows the inner products with its Hilbert unknowns."""
     primal = derivation.primal
@@ -108,17 +133,15 @@ def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
         positions = families[symbol.name].positions
         return np.asarray(positions[places] if places else positions.reshape(-1)[0])
 
-    plain, _ = primal.objective.split(lambda m: not any(isinstance(f, Sym) and f.role == "loss" for f, _ in m.factors))
-    constant_part, moving = plain.split(lambda m: _degree(m.factors) == 0)
-    first, _ = moving.split(lambda m: _degree(m.factors) == 1)
-    linear, _ = linear_matrix(first, {}, start, column_of, values, roles=("var",))
+    form = scalar_form(primal)
+    linear, _ = linear_matrix(form.linear, {}, start, column_of, values, roles=("var",))
     return ScalarProblem(
         families,
-        linear.toarray().reshape(-1),
-        _hessian(moving, families, column_of, start, values),
-        float(evaluate(constant_part, values)),
-        tuple(_loss(derivation, t, t.function, families, values) for t in primal.losses if isinstance(t.function, Plq)),
-        tuple(_smooth(derivation, t, families, values) for t in primal.losses if not isinstance(t.function, Plq)),
+        np.bincount(linear.columns, linear.data, start).astype(np.float64, copy=False),
+        _hessian(form, families, column_of, start, values),
+        float(evaluate(form.constant, values)),
+        tuple(_loss(form, t, t.function, families, values) for t in primal.losses if isinstance(t.function, Plq)),
+        tuple(_smooth(form, t, families, values) for t in primal.losses if not isinstance(t.function, Plq)),
         *_conditions(derivation, start, column_of, values),
     )
 
@@ -128,30 +151,20 @@ def _degree(factors: Factors) -> int:
 
 
 def _hessian(
-    moving: Poly, families: Mapping[str, Columns], column_of: Column, size: int, values: Values
+    form: ScalarForm, families: Mapping[str, Columns], column_of: Column, size: int, values: Values
 ) -> sp.csc_array:
-    quadratic, _ = moving.split(lambda m: _degree(m.factors) == 2)
-    blocks: list[sp.csc_array] = []
-    order: list[NDArray[np.int64]] = []
-    for columns in families.values():
-        symbol = columns.unknown.symbol
-        assert isinstance(symbol, Sym)
+    parts: list[Entries] = []
+    for name, columns in families.items():
         lengths = dict(zip(columns.unknown.indices, columns.shape, strict=True))
-        rows, _ = linear_matrix(derivative(quadratic, symbol), lengths, size, column_of, values, roles=("var",))
-        keep = columns.positions.reshape(-1) >= 0
-        blocks.append(sp.csc_array(sp.csr_array(rows)[np.flatnonzero(keep)]))
-        order.append(columns.members)
-    if not blocks:
-        return sp.csc_array((size, size))
-    stacked = sp.csr_array(sp.vstack(blocks))
-    return sp.csc_array(stacked[np.argsort(np.concatenate(order))])
+        rows, _ = linear_matrix(form.gradients[name], lengths, size, column_of, values, roles=("var",))
+        parts.append(rows.only(columns.positions.reshape(-1) >= 0))
+    return stacked(parts, size).by_column()
 
 
-def _smooth(derivation: Derivation, term: LossTerm, families: Mapping[str, Columns], values: Values) -> SmoothLoss:
+def _smooth(form: ScalarForm, term: LossTerm, families: Mapping[str, Columns], values: Values) -> SmoothLoss:
     positions = families[term.residual].positions
-    weight_poly = derivative(derivation.primal.objective, Sym(term.label, term.indices, "loss", term.support))
     lengths = {name: values.size(z) for name, z in zip(term.indices, term.sets, strict=True)}
-    weight = evaluate(weight_poly, values, lengths).reshape(-1)
+    weight = evaluate(form.weights[term.label], values, lengths).reshape(-1)
     if not isinstance(term.function, Multinomial):
         return SmoothLoss(positions.reshape(-1, 1), weight, None)
     target = label_values(term.function.target, lengths, values).reshape(-1)
@@ -159,17 +172,16 @@ def _smooth(derivation: Derivation, term: LossTerm, families: Mapping[str, Colum
 
 
 def _loss(
-    derivation: Derivation, term: LossTerm, function: Plq, families: Mapping[str, Columns], values: Values
+    form: ScalarForm, term: LossTerm, function: Plq, families: Mapping[str, Columns], values: Values
 ) -> LossColumns:
     columns = families[term.residual]
     lengths = dict(zip(term.indices, columns.shape, strict=True))
     inside = columns.positions >= 0
-    weight = derivative(derivation.primal.objective, Sym(term.label, term.indices, "loss", term.support))
 
     def members(poly: Poly) -> Floats:
         return np.ascontiguousarray(evaluate(poly, values, lengths)[inside])
 
-    scale = members(weight)
+    scale = members(form.weights[term.label])
     pieces = []
     for n, piece in enumerate(function.pieces):
         left, right = function.ends(n)
@@ -188,18 +200,18 @@ def _loss(
 def _conditions(
     derivation: Derivation, size: int, column_of: Column, values: Values
 ) -> tuple[sp.csr_array, Floats, NDArray[np.bool_]]:
-    matrices: list[sp.csc_array] = [sp.csc_array((0, size))]
+    matrices: list[Entries] = []
     offsets: list[Floats] = [np.zeros(0)]
     equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
     for condition in derivation.primal.conditions:
         if not any(role == "var" for role, _ in condition.body.symbols()):
             continue
         lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
-        matrix, constant = linear_matrix(condition.body, lengths, size, column_of, values, roles=("var",))
-        keep = np.ones(len(constant), dtype=bool)
+        entries, constant = linear_matrix(condition.body, lengths, size, column_of, values, roles=("var",))
         if condition.support:
             keep = support_mask(condition.support, condition.indices, condition.sets, values).reshape(-1)
-        matrices.append(sp.csc_array(sp.csr_array(matrix)[np.flatnonzero(keep)]))
-        offsets.append(constant[keep])
-        equality.append(np.full(int(keep.sum()), condition.equality))
-    return sp.csr_array(sp.vstack(matrices)), np.concatenate(offsets), np.concatenate(equality)
+            entries, constant = entries.only(keep), constant[keep]
+        matrices.append(entries)
+        offsets.append(constant)
+        equality.append(np.full(len(constant), condition.equality))
+    return stacked(matrices, size).by_row(), np.concatenate(offsets), np.concatenate(equality)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kdsl.algebra.numeric import Array, Values, evaluate, indexed_places
-from kdsl.algebra.poly import Factors, Monomial, Poly, collect
-from kdsl.algebra.terms import Index, Sym, Vec, leaves_of, reindex
+from kdsl.algebra.numeric import Array, Values, grid_of, indexed_places, product_over
+from kdsl.algebra.poly import Monomial, Poly
+from kdsl.algebra.terms import Sym, Vec, leaves_of
 
 Places = NDArray[np.int64]
 Leaf = int | str
@@ -20,7 +19,88 @@ Column = Callable[[Sym, tuple[Places, ...]], Places]  # the coordinate of a mult
 Position = Callable[[Vec, tuple[Places, ...]], Places]  # the same for the point of a feature
 
 CANCELLED = 1e-13  # of the sizes of its terms: a sum below it is what rounding left of one that vanishes
-BOUND = "\x04"  # bound index n is the free index BOUND + str(n) while a monomial is opened
+
+
+class Entries(NamedTuple):
+    """A sparse matrix by its entries, in any order; entries of one place add up."""
+
+    rows: Places
+    columns: Places
+    data: Array
+    shape: tuple[int, int]
+
+    def by_row(self) -> sp.csr_array:
+        count, width = self.shape
+        return sp.csr_array(_compressed(self.rows, self.columns, self.data, count, width), shape=self.shape)
+
+    def by_column(self) -> sp.csc_array:
+        height, count = self.shape
+        return sp.csc_array(_compressed(self.columns, self.rows, self.data, count, height), shape=self.shape)
+
+    def only(self, keep: NDArray[np.bool_]) -> Entries:
+        """The rows that are kept, numbered anew."""
+        if keep.all():
+            return self
+        number = np.cumsum(keep) - 1
+        left = keep[self.rows]
+        return Entries(
+            number[self.rows[left]],
+            self.columns[left],
+            self.data[left],
+            (int(np.count_nonzero(keep)), self.shape[1]),
+        )
+
+    def split(self, count: int) -> list[Entries]:
+        """The matrix cut into `count` of the same height, from the top."""
+        if count == 1:
+            return [self]
+        height = self.shape[0] // count
+        part, row = np.divmod(self.rows, max(height, 1))
+        order = np.argsort(part, kind="stable")
+        ends = np.cumsum(np.bincount(part, minlength=count))[:-1]
+        shape = (height, self.shape[1])
+        pieces = (np.split(array[order], ends) for array in (row, self.columns, self.data))
+        return [Entries(rows, columns, data, shape) for rows, columns, data in zip(*pieces, strict=True)]
+
+    def scaled(self, by_row: Array) -> Entries:
+        return self._replace(data=self.data * by_row[self.rows])
+
+
+def stacked(parts: list[Entries], width: int) -> Entries:
+    """The rows of every part, one part below the other."""
+    starts = np.cumsum([0, *(part.shape[0] for part in parts)])
+    nothing = np.zeros(0, np.int64)
+    return Entries(
+        np.concatenate([nothing, *(part.rows + start for part, start in zip(parts, starts, strict=False))]),
+        np.concatenate([nothing, *(part.columns for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.data for part in parts)]),
+        (int(starts[-1]), width),
+    )
+
+
+def _compressed(
+    major: Places, minor: Places, data: Array, majors: int, minors: int
+) -> tuple[Array, NDArray[Any], NDArray[Any]]:
+    """(data, minor, start of each major), sorted, terms of one place added up.
+
+    Sums that vanish but for rounding (weights that balance) leave no entry.
+    """
+    place = major * minors + minor
+    step = np.diff(place)
+    if not (step > 0).all():
+        order = np.argsort(place, kind="stable")
+        place, data = place[order], data[order]
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        if len(first) < len(place):
+            size = np.add.reduceat(np.abs(data), first)
+            place, data = place[first], np.add.reduceat(data, first)
+            left = np.abs(data) > CANCELLED * size
+            place, data = place[left], data[left]
+        major, minor = np.divmod(place, minors)
+    start = np.zeros(majors + 1, np.int64)
+    np.cumsum(np.bincount(major, minlength=majors), out=start[1:])
+    small = np.int32 if max(minors, len(data)) <= np.iinfo(np.int32).max else np.int64
+    return data, minor.astype(small), start.astype(small)
 
 
 def linear_matrix(
@@ -31,35 +111,24 @@ def linear_matrix(
     values: Values,
     points: tuple[int, Position] | None = None,
     roles: tuple[str, ...] = ("mult", "abs"),
-) -> tuple[sp.csc_array, Array]:
+) -> tuple[Entries, Array]:
     """(M, m) with poly = M theta + m, theta the symbols of the given roles.
 
     Rows are the members of the free indices; with `points` (their number and where each is), each member has a
     row for every point whose feature the vector-valued poly may combine.
     """
-    count = int(np.prod(list(row_lengths.values()), dtype=int)) * (points[0] if points else 1)
+    count = points[0] if points else 1
+    for length in row_lengths.values():
+        count *= length
     constant = np.zeros(count)
-    entries: list[tuple[Places, Places, Array]] = []
+    parts: list[Entries] = []
     for monomial, coefficient in poly.terms.items():
         row, column, value = _entries(monomial, float(coefficient), row_lengths, column_of, values, points, roles)
         if column is None:
-            np.add.at(constant, row, value)
+            constant += np.bincount(row, value, count)
         else:
-            entries.append((row, column, value))
-    if not entries:
-        return sp.csc_array((count, columns)), constant
-    rows, cols, data = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    return _summed(rows, cols, data, (count, columns)), constant
-
-
-def _summed(rows: Places, cols: Places, data: Array, shape: tuple[int, int]) -> sp.csc_array:
-    """Terms of one place added up; sums that vanish but for rounding (weights that balance) leave no entry."""
-    matrix = sp.csc_array(sp.coo_array((data, (rows, cols)), shape))
-    if matrix.nnz < len(data):
-        sizes = sp.csc_array(sp.coo_array((np.abs(data), (rows, cols)), shape))
-        matrix.data[np.abs(matrix.data) <= CANCELLED * sizes.data] = 0.0
-        matrix.eliminate_zeros()
-    return matrix
+            parts.append(Entries(row, column, value, (0, columns)))
+    return stacked(parts, columns)._replace(shape=(count, columns)), constant
 
 
 def _entries(
@@ -81,43 +150,23 @@ def _entries(
         if factor is not None:
             used.update(dict.fromkeys(leaves_of(factor)))
     order = tuple(used)
-    table = coefficient * _table(rest, order, lengths, values)
-    grid = {leaf: _axis(n, lengths[leaf], len(order)) for n, leaf in enumerate(order)}
+    grid = grid_of(order, lengths)
     shape = tuple(lengths[leaf] for leaf in order)
-
-    def flat(position: Any) -> Places:
-        return np.broadcast_to(np.asarray(position, dtype=np.int64), shape).reshape(-1)
-
     row: Any = 0
     for name, length in row_lengths.items():
         row = row * length + grid[name]
     if points is not None and isinstance(vector, Vec):
         row = row * points[0] + points[1](vector, tuple(indexed_places(a, grid, values) for a in vector.args))
-    column = None
-    if multiplier is not None:
-        column = flat(column_of(multiplier, tuple(indexed_places(a, grid, values) for a in multiplier.args)))
-    value = np.broadcast_to(table, shape).reshape(-1)
+    value = _flat(coefficient * product_over(rest, order, lengths, values), shape)
     keep = value != 0
-    if column is not None:
-        keep &= column >= 0  # -1: outside the support of its family
-        return flat(row)[keep], column[keep], value[keep]
-    return flat(row)[keep], None, value[keep]
+    if multiplier is None:
+        return _flat(row, shape)[keep], None, value[keep]
+    column = _flat(column_of(multiplier, tuple(indexed_places(a, grid, values) for a in multiplier.args)), shape)
+    keep &= column >= 0  # -1: outside the support of its family
+    return _flat(row, shape)[keep], column[keep], value[keep]
 
 
-def _table(factors: Factors, order: tuple[Leaf, ...], lengths: Mapping[Leaf, int], values: Values) -> Array:
-    """The product of the factors as an array over `order`."""
-    opened = {leaf: f"{BOUND}{leaf}" if isinstance(leaf, int) else leaf for leaf in order}
-
-    def rename(term: Index) -> Index:
-        return opened.get(term, term) if not isinstance(term, tuple) else term
-
-    poly = collect([((), tuple((reindex(f, rename), p) for f, p in factors), Fraction(1))])
-    needed = poly.free_indices()
-    free = {opened[leaf]: lengths[leaf] for leaf in order if opened[leaf] in needed}
-    table = evaluate(poly, values, free)
-    shape = tuple(lengths[leaf] if opened[leaf] in needed else 1 for leaf in order)
-    return table.reshape(shape)
-
-
-def _axis(place: int, length: int, count: int) -> Places:
-    return np.arange(length).reshape(tuple(length if n == place else 1 for n in range(count)))
+def _flat(array: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array brought to `shape`, its members in a row."""
+    given = np.asarray(array)
+    return (given if given.shape == shape else np.broadcast_to(given, shape)).reshape(-1)
