@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kdsl.solving.factors import linear_points
 from kdsl.solving.native_kernel import OffersNative
-from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
+from kdsl.solving.normal_form import Floats, GramOracle, Ints, NormalForm, Rows
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def facts_of(problem: NormalForm) -> Facts:
     h, n = problem.separable, problem.size
     pieces = np.diff(h.offsets)
     unbounded = np.isneginf(h.lower) & np.isposinf(h.upper)
-    atoms = [int(np.diff(sp.csc_array(block.atoms).indptr).max(initial=0)) for block in problem.blocks]
+    atoms = [int(np.diff(block.atoms.indptr).max(initial=0)) for block in problem.blocks]
+    in_rows = np.bincount(problem.rows.matrix.indices, minlength=n)
     equalities = int(np.count_nonzero(problem.rows.equality))
     wide = h.right > h.left
     entropies = problem.entropies
@@ -82,8 +83,8 @@ def facts_of(problem: NormalForm) -> Facts:
         blocks=len(problem.blocks),
         equalities=equalities,
         inequalities=len(problem.rows.target) - equalities,
-        row_rank=_rank(problem.rows),
-        shared=int(np.count_nonzero(np.diff(sp.csc_array(problem.rows.matrix).indptr) > 1)),
+        row_rank=_rank(problem.rows, in_rows),
+        shared=int(np.count_nonzero(in_rows > 1)),
         boxed=not bool(unbounded.all()),
         quadratic=bool(unbounded.all() and (pieces == 1).all()),
         curved=bool((h.curvature[wide] > 0).all()),
@@ -97,12 +98,11 @@ def facts_of(problem: NormalForm) -> Facts:
     )
 
 
-def _rank(rows: Rows) -> int:
+def _rank(rows: Rows, in_rows: Ints) -> int:
     """Independent rows; rows without a common coordinate (simplexes) are independent without computing anything."""
-    matrix = sp.csr_array(rows.matrix)
-    some = np.diff(matrix.indptr) > 0
-    if np.diff(sp.csc_array(matrix).indptr).max(initial=0) <= 1:
-        return int(np.count_nonzero(some))
+    matrix = rows.matrix
+    if in_rows.max(initial=0) <= 1:
+        return int(np.count_nonzero(np.diff(matrix.indptr)))
     gram: Floats = (matrix @ matrix.T).toarray()
     return int(np.linalg.matrix_rank(gram, hermitian=True))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.backends import registry
@@ -23,7 +24,10 @@ READABLE = 200  # coordinates up to which the reference is quick enough to stand
 
 @dataclass(frozen=True)
 class Route:
-    """Who solves, why, what is to be known about the choice, and who could be asked if the answer falls short."""
+    """Who solves, why, what is to be known about the choice, and who could be asked if the answer falls short.
+
+    Whether those others are installed is asked when they are needed: it takes a search for their modules.
+    """
 
     backend: Backend
     reason: str
@@ -40,21 +44,27 @@ def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Rout
         return _as_asked(facts, requested, tol)
     by_name = {backend.name: backend for backend in registry.shipped()}
     names = preferences(facts)
-    fit = [name for name in names if by_name[name].refusal(facts) is None]
-    here = [by_name[name] for name in fit if by_name[name].installed()]
-    if here:
-        backend, *others = here
-        fallback = [] if backend.name == fit[0] else [_fallback(fit[0], backend.name)]
-        warnings = (*fallback, *_inexact(backend, tol))
-        return Route(backend, _reason(facts, backend.name), warnings, tuple(others))
-    raise KdslError([_nobody(facts, names)])
+    fit = tuple(by_name[name] for name in names if by_name[name].refusal(facts) is None)
+    here = _installed(fit)
+    if not here:
+        raise KdslError([_nobody(facts, names)])
+    backend, *others = here
+    fallback = [] if backend is fit[0] else [_fallback(fit[0].name, backend.name)]
+    warnings = (*fallback, *_inexact(backend, tol))
+    return Route(backend, _reason(facts, backend.name), warnings, tuple(others))
+
+
+def _installed(backends: tuple[Backend, ...]) -> tuple[Backend, ...]:
+    """The backends from the first one on that is installed."""
+    return tuple(dropwhile(lambda backend: not backend.installed(), backends))
 
 
 def next_route(taken: Route, why: str) -> Route | None:
     """The route to the next backend after one that fell short, as its warning says; None if there is no other."""
-    if not taken.alternatives:
+    here = _installed(taken.alternatives)
+    if not here:
         return None
-    backend, *others = taken.alternatives
+    backend, *others = here
     warning = Diagnostic(
         "K608",
         f"the backend `{taken.backend.name}` fell short, and `{backend.name}` was tried",

@@ -68,6 +68,8 @@ class Entries(NamedTuple):
 
 def stacked(parts: list[Entries], width: int) -> Entries:
     """The rows of every part, one part below the other."""
+    if len(parts) == 1:
+        return parts[0]
     starts = np.cumsum([0, *(part.shape[0] for part in parts)])
     nothing = np.zeros(0, np.int64)
     return Entries(
