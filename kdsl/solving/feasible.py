@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from kdsl.solving.normal_form import Floats, NormalForm
 
 _ROUNDS = 60
+_STEPS = 400  # of Newton's method or bisection; a few are enough but for the most uneven of rows
+_ROUNDING = 1e-15  # of the sizes of what is added up
 
 
 def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
@@ -19,13 +21,12 @@ def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
     rows, clipped again. One row is mended exactly by bisection along its own coefficients.
     """
     lower, upper = problem.separable.lower, problem.separable.upper
-    rows = problem.rows
+    rows, matrix = problem.rows, problem.rows.matrix
     point = np.clip(np.where(np.isfinite(theta), theta, 0.0), lower, upper)
-    if rows.matrix.shape[0] == 0:
+    if matrix.shape[0] == 0:
         return point, 0.0
-    matrix = sp.csr_array(rows.matrix)
     if matrix.shape[0] == 1:
-        point = _one_row(problem, matrix, point)
+        point = _one_row(problem, matrix.toarray()[0], point)
         return point, _residual(problem, point)
     before = np.inf
     for _ in range(_ROUNDS):
@@ -35,11 +36,11 @@ def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
             break
         before = worst
         free = ~_at_an_end(problem, point)
-        wanting = error != 0
-        active = sp.csr_array(matrix[np.flatnonzero(wanting | rows.equality)])
-        target = error[wanting | rows.equality]
-        inner = sp.csr_array(active @ sp.diags_array(free.astype(float)))
-        correction = _least_change(inner, target)
+        active = (error != 0) | rows.equality
+        inner = (matrix if active.all() else matrix[np.flatnonzero(active)]).copy()
+        if free.any():  # where all are at an end, all may move
+            inner.data = inner.data * free[inner.indices]
+        correction = _least_change(inner, error[active])
         if correction is None:
             break
         moved = np.clip(point + correction, lower, upper)
@@ -63,9 +64,9 @@ def _least_change(matrix: sp.csr_array, target: Floats) -> Floats | None:
     return np.asarray(sp.csr_array(matrix.T).dot(multipliers), dtype=np.float64)
 
 
-def _one_row(problem: NormalForm, matrix: sp.csr_array, point: Floats) -> Floats:
-    """clip(point + s a) with s found by bisection, so that a'x = target: the nearest point in that direction."""
-    everything, target = matrix.toarray()[0], float(problem.rows.target[0])
+def _one_row(problem: NormalForm, everything: Floats, point: Floats) -> Floats:
+    """clip(point + s a) with s such that a'x = target: the nearest point in that direction."""
+    target = float(problem.rows.target[0])
     lower, upper, equality = problem.separable.lower, problem.separable.upper, bool(problem.rows.equality[0])
     value = float(everything @ point)
     if value == target or (not equality and value <= target):
@@ -75,30 +76,12 @@ def _one_row(problem: NormalForm, matrix: sp.csr_array, point: Floats) -> Floats
         return point  # 0 = target: no point helps
 
     moving = np.flatnonzero(row)
-    part, start, bounds = row[moving], point[moving], (lower[moving], upper[moving])
-    staying = value - float(part @ start)
-
-    def at(shift: float) -> Floats:
-        return np.clip(start + shift * part, *bounds)
-
     sign = 1.0 if value < target else -1.0
-    step = abs(target - value) / max(float(part @ part), 1e-300)
-    far = step
-    for _ in range(200):
-        if sign * (staying + float(part @ at(sign * far)) - target) >= 0:
-            break
-        far *= 2.0
-    low, high = 0.0, far
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        if sign * (staying + float(part @ at(sign * middle)) - target) >= 0:
-            high = middle
-        else:
-            low = middle
+    part, start = sign * row[moving], point[moving]
+    missing = abs(target - value)
+    moved = _far_enough(part, start, (lower[moving], upper[moving]), missing + float(part @ start))
     result = point.copy()
-    result[moving] = at(sign * high)
+    result[moving] = moved
     free = (result > lower) & (result < upper) & (row != 0)
     if free.any():  # the last rounding error goes to the freest coordinate
         room = np.where(free, np.minimum(result - lower, upper - result), -1.0)
@@ -106,6 +89,31 @@ def _one_row(problem: NormalForm, matrix: sp.csr_array, point: Floats) -> Floats
         result[best] += (target - float(everything @ result)) / row[best]
         result = np.clip(result, lower, upper)
     return result
+
+
+def _far_enough(part: Floats, start: Floats, bounds: tuple[Floats, Floats], wanted: float) -> Floats:
+    """clip(start + s part) with s > 0 such that part'x = wanted, or as far towards it as the bounds allow.
+
+    part'x is piecewise linear and rises with s: Newton's method between the s that are known to fall short and to be
+    enough, and bisection where a step leaves them.
+    """
+    low, high = 0.0, np.inf
+    best, s = start, (wanted - float(part @ start)) / max(float(part @ part), 1e-300)
+    rounding = _ROUNDING * (abs(wanted) + float(np.abs(part) @ np.abs(start)))
+    for _ in range(_STEPS):
+        best = np.clip(start + s * part, *bounds)
+        short = wanted - float(part @ best)
+        inside = part[(best > bounds[0]) & (best < bounds[1])]
+        if abs(short) <= rounding or (short > 0 and not len(inside)):
+            break
+        low, high = (s, high) if short > 0 else (low, s)
+        following = s + short / max(float(inside @ inside), 1e-300)
+        if not low < following < high:
+            following = 2.0 * low if np.isinf(high) else 0.5 * (low + high)
+        if following in (low, high):
+            break
+        s = following
+    return best
 
 
 def _movable(problem: NormalForm, row: Floats, missing: float, point: Floats) -> Floats:
@@ -124,7 +132,7 @@ def _at_an_end(problem: NormalForm, point: Floats) -> NDArray[np.bool_]:
     owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
     at_end = (point[owner] == h.left) | (point[owner] == h.right)
     result = np.zeros(h.size, dtype=bool)
-    np.logical_or.at(result, owner, at_end)
+    result[owner[at_end]] = True
     return result
 
 
