@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from random_forms import KINDS, Kind, objective, optimum, random_form, violation
 
 from kdsl.binding.gram import DenseGram
+from kdsl.solving.api import solve
 from kdsl.solving.backends.coordinate import at, duality_gaps
 from kdsl.solving.backends.direct import solve_system
 from kdsl.solving.backends.interface import Backend, Options
@@ -195,6 +196,24 @@ def test_memory_is_obeyed_before_a_matrix_is_formed(name: str) -> None:
     assert found.status == "solver_error"
     assert found.message == "4 matrices of 50 rows take 8e-05 GB, and 8e-05 are allowed"
     assert backend.solve(problem, Options(memory=4 * 8 * 50 * 50)).status == "solved"
+
+
+@pytest.mark.parametrize(
+    ("spec", "seed"), [("svm_1norm", 1), ("svm_1norm", 9), ("sphere_nu", 19), ("sphere_nu", 24), ("one_class", 25)]
+)
+def test_daqp_takes_no_flat_problem_for_an_infeasible_one(spec: str, seed: int) -> None:
+    """Gaussians in the plane: Gram matrices singular to rounding, which a factorisation takes for definite."""
+    pytest.importorskip("daqp")
+    random = np.random.default_rng(seed)
+    size = int(random.integers(40, 100))
+    data = {"x": random.normal(size=(size, 2))}
+    params = {"C": 0.3} if spec == "svm_1norm" else {"nu": 0.9}
+    if spec == "svm_1norm":
+        data["y"] = np.where(np.arange(size) % 2, 1.0, -1.0)
+    found = solve(spec, data, params, {"k": "rbf(gamma = 0.5)"}, backend="qpsolvers:daqp")
+    ours = solve(spec, data, params, {"k": "rbf(gamma = 0.5)"}, backend="engine", tol=1e-8)
+    assert found.status == "optimal", found.message
+    assert found.value == pytest.approx(ours.value, rel=2e-6)
 
 
 def test_many_examples_with_few_features_are_solved_through_their_factor() -> None:

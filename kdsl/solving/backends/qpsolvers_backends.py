@@ -101,12 +101,13 @@ SOLVERS = {
         "daqp",
         "MIT",
         "dual active set",
-        1e-3,
+        1e-6,
         ("primal_tol", "dual_tol"),
         "iter_limit",
         dense=True,
+        boxes=True,
         floor=1e-11,
-        fixed=(("iter_limit", 100_000),),
+        fixed=(("iter_limit", 100_000), ("eps_prox", 1e-6)),  # unasked, it takes a flat Hessian for a definite one
     ),
     "quadprog": Solver("quadprog", "quadprog", "GPL-2.0-or-later", "dual active set", 1e-6, dense=True, definite=True),
     "cvxopt": Solver(
