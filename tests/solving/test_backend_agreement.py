@@ -13,6 +13,7 @@ from random_forms import KINDS, Kind, objective, optimum, random_form, violation
 
 from kdsl.binding.gram import DenseGram
 from kdsl.solving.api import solve
+from kdsl.solving.backends import reference
 from kdsl.solving.backends.coordinate import at, duality_gaps
 from kdsl.solving.backends.direct import solve_system
 from kdsl.solving.backends.interface import Backend, Options
@@ -214,6 +215,18 @@ def test_daqp_takes_no_flat_problem_for_an_infeasible_one(spec: str, seed: int) 
     ours = solve(spec, data, params, {"k": "rbf(gamma = 0.5)"}, backend="engine", tol=1e-8)
     assert found.status == "optimal", found.message
     assert found.value == pytest.approx(ours.value, rel=2e-6)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e-8, 1e4])
+def test_the_reference_finds_a_descent_however_small_the_slopes(size: float) -> None:
+    """Two rows: its linear programs are judged in absolute terms by their solver."""
+    random = np.random.default_rng(2)
+    slopes, A = random.normal(size=12), np.vstack([np.ones(12), random.choice([-1.0, 1.0], 12)])
+    free = Separable.single(np.full(12, -np.inf), np.full(12, np.inf), np.zeros(12), np.zeros(12))
+    dense = reference.Dense(np.eye(12), np.zeros(12), free, A, np.zeros(2))
+    _, speed, descent = reference.steepest(size * slopes, size * slopes, dense)
+    assert descent == pytest.approx(size * reference.steepest(slopes, slopes, dense)[2], rel=1e-6)
+    assert descent > 0.5 * size and len(speed) <= 3
 
 
 def test_many_examples_with_few_features_are_solved_through_their_factor() -> None:

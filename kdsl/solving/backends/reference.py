@@ -108,14 +108,22 @@ def steepest(up: Floats, down: Floats, dense: Dense) -> tuple[list[int], Floats,
     keep = np.vstack([np.hstack([dense.A[:, plus], -dense.A[:, minus]]), np.r_[weight[plus], weight[minus]]])
     from scipy.optimize import linprog  # slow to import, and every solve looks at every backend
 
-    vertex = linprog(cost, A_eq=keep, b_eq=np.r_[np.zeros(rows), 2.0], bounds=(0, None), method="highs-ds")
+    size = min(1.0, float(np.abs(cost).max(initial=0.0))) or 1.0  # costs are compared in absolute terms
+    vertex = linprog(
+        cost / size,
+        A_eq=keep,
+        b_eq=np.r_[np.zeros(rows), 2.0],
+        bounds=(0, None),
+        method="highs-ds",
+        options={"dual_feasibility_tolerance": 1e-10},
+    )
     if vertex.x is None:
         return [], np.empty(0), 0.0
     d = np.zeros(len(up))
     d[plus] += vertex.x[: len(plus)]
     d[minus] -= vertex.x[len(plus) :]
     touched = [int(k) for k in np.flatnonzero(d)]
-    return touched, d[touched], float(-vertex.fun)
+    return touched, d[touched], float(-vertex.fun) * size
 
 
 def _pair(up: Floats, down: Floats, dense: Dense) -> tuple[list[int], Floats, float]:
