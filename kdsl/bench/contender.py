@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from kdsl.bench.problems import Problem, Task
 
 Result = TypeVar("Result")
+OWN = "kdsl"
 
 
 class Answer(NamedTuple):
@@ -18,6 +19,11 @@ class Answer(NamedTuple):
     processor: float
     arrays: Mapping[str, Any]
     facts: Mapping[str, float | int | str]
+
+
+def is_own(name: str) -> bool:
+    """Whether a contender is kdsl itself, in double precision ("kdsl") or in single ("kdsl, float32")."""
+    return name.partition(",")[0] == OWN
 
 
 class Contender(Protocol):

@@ -7,11 +7,11 @@ Processor seconds are those of the whole call, certificate included.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kdsl.bench.contender import Answer, Timed, timed
+from kdsl.bench.contender import OWN, Answer, Timed, timed
 from kdsl.bench.judge import measure_of, price_path
 from kdsl.bench.problems import BOUND, GENERAL, HUBER_C, PINBALL_TAU, Floats, Kind, Problem, Task
 
@@ -110,14 +110,15 @@ PHASES = ("read", "lower", "solve", "certify")
 SHIPPED: Mapping[Kind, str] = {"svr": "svr_linear_eps", "ridge": "ridge"}
 
 
-class Kdsl:
-    """Every task."""
+class Kdsl(NamedTuple):
+    """Every task; `single`: prediction at points in float32, which are evaluated in single precision."""
 
-    name = "kdsl"
-    package = "kdsl"
+    name: str = OWN
+    package: str = "kdsl"
+    single: bool = False
 
     def accepts(self, task: Task, tol: float) -> bool:
-        return True
+        return not self.single or task.kind == "predict"
 
     def run(self, problem: Problem, tol: float) -> Answer:
         kind = problem.task.kind
@@ -127,7 +128,7 @@ class Kdsl:
             return _path(problem, tol)
         solution, whole = timed(lambda: _solve(problem, tol))
         if kind == "predict":
-            new = problem.more["new"]
+            new = problem.more["new"].astype(np.float32 if self.single else np.float64)
             values, spent = timed(lambda: solution.decision(new))
             arrays = {"values": values, "beta": expansion(solution, len(problem.y)), "b": solution.scalars["b"]}
             support = _support(solution)

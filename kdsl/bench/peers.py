@@ -299,6 +299,7 @@ def contenders() -> tuple[Contender, ...]:
     """kdsl, then all peers, those that are expected to be fast first: within a budget slower ones are cut short."""
     return (
         Kdsl(),
+        Kdsl("kdsl, float32", single=True),
         Sklearn("scikit-learn-intelex, float32", "scikit-learn-intelex", "sklearnex.svm", SVMS, single=True),
         Sklearn("scikit-learn-intelex", "scikit-learn-intelex", "sklearnex.svm", SVMS),
         Sklearn("scikit-learn", "scikit-learn", "sklearn.svm", (*SVMS, "one-class")),

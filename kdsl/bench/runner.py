@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Literal, NamedTuple
 
-from kdsl.bench.contender import Answer, Contender
+from kdsl.bench.contender import Answer, Contender, is_own
 from kdsl.bench.judge import Judge, measure_of
 from kdsl.bench.peers import contenders, version
 from kdsl.bench.problems import make
@@ -75,7 +75,9 @@ class Result(NamedTuple):
 
     @property
     def own(self) -> Entry:
-        return self.entries[0]
+        """The fastest of kdsl's that meets the tolerance; the first where none does."""
+        passed = [entry for entry in self.entries if is_own(entry.name) and entry.outcome == "passed"]
+        return min(passed, key=self._clock, default=self.entries[0])
 
     @property
     def complete(self) -> bool:
@@ -102,10 +104,11 @@ class Result(NamedTuple):
             usable = self.base is not None and self.base.outcome == "passed"
             ratio = own / self._clock(self.base) if usable and self.base is not None else None
             return Ratio(against, ratio, False, self.base, target)
-        peers = [e for e in self.entries[1:] if against == "best peer" or e.name == "scikit-learn"]
+        others = [e for e in self.entries if not is_own(e.name)]
+        peers = [e for e in others if against == "best peer" or e.name == "scikit-learn"]
         passed = [e for e in peers if e.outcome == "passed"]
-        others = [e for e in peers if e.outcome == "stopped" or (e.outcome == "missed" and not passed)]
-        best = min([*passed, *others], key=self._clock, default=None)
+        bounds = [e for e in peers if e.outcome == "stopped" or (e.outcome == "missed" and not passed)]
+        best = min([*passed, *bounds], key=self._clock, default=None)
         if best is None:
             return Ratio(against, None, False, None, target)
         return Ratio(against, self._clock(best) / own, best.outcome != "passed", best, target)
@@ -161,7 +164,8 @@ class _Comparison:
         asked_for = any(target.against == name for target in self.row.targets)
         if math.isinf(self.last) or asked_for or self.row.task.kind == "predict":
             return math.inf
-        fastest = min((entry.seconds for entry in entries[1:] if entry.outcome == "passed"), default=math.inf)
+        passed = [entry.seconds for entry in entries if not is_own(entry.name) and entry.outcome == "passed"]
+        fastest = min(passed, default=math.inf)
         return max(SLOWER * fastest, SHORT)
 
     def _fits(self, seconds: float) -> bool:

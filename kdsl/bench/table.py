@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from kdsl.bench.contender import OWN, is_own
 from kdsl.bench.judge import measure_of
 from kdsl.bench.machine import Machine
 from kdsl.bench.own import PHASES
@@ -21,8 +22,9 @@ INTRODUCTION = """\
 Written by `kdsl bench GROUP --write`. Ratios are a peer's time over kdsl's; for rows with "/", kdsl's time over its own
 for the model after the stroke. Times are the best of several alternating runs. kdsl's are those of lowering and solving
 on NumPy arrays; reading the data and the certificate are told apart (the processor time has all of them). A peer's are
-those of its `fit`. Every gap is recomputed outside all of them in float64. ">=": the peer was asked for less and less,
-never met the tolerance, and ended at the gap shown; or it was stopped.
+those of its `fit`. Of kdsl's two entries for prediction, in float64 and float32, the faster is compared: see its time.
+Every gap is recomputed outside all of them in float64. ">=": the peer was asked for less and less, never met the
+tolerance, and ended at the gap shown; or it was stopped.
 """
 
 
@@ -40,7 +42,9 @@ def block(result: Result, machine: Machine) -> str:
     if result.base is not None:
         entries.append(("kdsl, the other model", result.base))
     lines += [f"    {name:<30}{_entry_text(entry, result.row)}" for name, entry in entries]
-    lines += [f"    {_against(ratio):<46}{_told(ratio)}" for ratio in result.ratios if ratio.ratio is not None]
+    told = [(_which(result, _against(ratio)), _told(ratio)) for ratio in result.ratios if ratio.ratio is not None]
+    width = max(46, *(len(against) + 1 for against, _ in told)) if told else 0
+    lines += [f"    {against:<{width}}{ratio}" for against, ratio in told]
     limits = what_limits(result, machine)
     return "\n".join([*lines, *([f"    {limits}"] if limits else [])]) + "\n"
 
@@ -64,6 +68,12 @@ def _against(ratio: Ratio) -> str:
     if ratio.against == "best peer" and ratio.peer is not None and not ratio.bound:
         return f"fastest peer: {ratio.peer.name}"
     return "against the other model" if ratio.against == "itself" else f"against {ratio.against}"
+
+
+def _which(result: Result, against: str) -> str:
+    """Whose ratio it is where kdsl has more than one entry."""
+    several = sum(is_own(entry.name) for entry in result.entries) > 1
+    return f"{result.own.name}, {against}" if several else against
 
 
 def _told(ratio: Ratio) -> str:
@@ -114,7 +124,7 @@ def markdown(results: list[Result], machine: Machine) -> str:
     rows = [HEADER]
     for result in results:
         own, limits = result.own, result.note or what_limits(result, machine)
-        mine = (f"{own.seconds:.3g} s", f"{own.gap:.1e}") if own.runs else (own.outcome, "")
+        mine = (f"{own.seconds:.3g} s{own.name.removeprefix(OWN)}", f"{own.gap:.1e}") if own.runs else (own.outcome, "")
         for ratio in result.ratios:
             peer = ratio.peer
             who: str = "itself, without" if ratio.against == "itself" else ratio.against
@@ -150,7 +160,7 @@ def summary(results: list[Result]) -> list[str]:
         mean = (
             f", geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3g}" if ratios else ""
         )
-        told.append(f"- {name}: {len(met)} of {len(pairs)} within the tolerance{mean if name != 'kdsl' else ''}")
+        told.append(f"- {name}: {len(met)} of {len(pairs)} within the tolerance{mean if not is_own(name) else ''}")
     return told
 
 
@@ -190,6 +200,7 @@ def _row_json(result: Result, machine: Machine) -> dict[str, Any]:
         "base": None if result.base is None else _entry_json(result.base),
         "ratios": [
             {
+                "kdsl": result.own.name,
                 "against": ratio.against,
                 "peer": None if ratio.peer is None else ratio.peer.name,
                 "ratio": _number(ratio.ratio),

@@ -42,8 +42,9 @@ class Sum(Kernel):
     def diagonal(self, points: Matrix) -> Floats:
         return sum_of([term.diagonal(points) for term in self.terms])
 
-    def expansion(self, support: Matrix, coefficients: Floats, points: Matrix, memory: int = DEFAULT_MEMORY) -> Floats:
-        return sum_of([term.expansion(support, coefficients, points, memory) for term in self.terms])
+    def expanding(self, support: Matrix, coefficients: Floats, memory: int = DEFAULT_MEMORY) -> Against:
+        terms = [term.expanding(support, coefficients, memory) for term in self.terms]
+        return lambda points: sum_of([term(points) for term in terms])
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,9 @@ class Scaled(Kernel):
     def diagonal(self, points: Matrix) -> Floats:
         return self.factor * self.kernel.diagonal(points)
 
-    def expansion(self, support: Matrix, coefficients: Floats, points: Matrix, memory: int = DEFAULT_MEMORY) -> Floats:
-        return self.factor * self.kernel.expansion(support, coefficients, points, memory)
+    def expanding(self, support: Matrix, coefficients: Floats, memory: int = DEFAULT_MEMORY) -> Against:
+        inner = self.kernel.expanding(support, coefficients, memory)
+        return lambda points: self.factor * inner(points)
 
     def native(self, points: Matrix) -> NativeKernel | None:
         """A multiple of <x, z> is a polynomial of degree 1; other multiples are not in the core."""
@@ -186,8 +188,9 @@ class OnColumns(Kernel):
     def diagonal(self, points: Matrix) -> Floats:
         return self.kernel.diagonal(self.pick(points))
 
-    def expansion(self, support: Matrix, coefficients: Floats, points: Matrix, memory: int = DEFAULT_MEMORY) -> Floats:
-        return self.kernel.expansion(self.pick(support), coefficients, self.pick(points), memory)
+    def expanding(self, support: Matrix, coefficients: Floats, memory: int = DEFAULT_MEMORY) -> Against:
+        inner = self.kernel.expanding(self.pick(support), coefficients, memory)
+        return lambda points: inner(self.pick(points))
 
     def native(self, points: Matrix) -> NativeKernel | None:
         return self.kernel.native(self.pick(points))

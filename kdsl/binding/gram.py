@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel, block_rows
+from kdsl.binding.expansions import block_rows
+from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import GramOracle

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kdsl.binding.compiled import compiled_expansion
 from kdsl.binding.distances import city_block_distances, inner_products, squared_distances, squared_norms
+from kdsl.binding.expansions import Expansion
 from kdsl.binding.table import Floats, Matrix
 from kdsl.solving.native_kernel import NativeKernel
 
 DEFAULT_MEMORY = 1 << 28
-CACHE = 1 << 23
-TEMPORARIES = 4  # arrays of the size of a block that are alive at once while a block is computed
 
 Against = Callable[[Matrix], Floats]
 
@@ -50,25 +48,15 @@ class Kernel:
 
     def expansion(self, support: Matrix, coefficients: Floats, points: Matrix, memory: int = DEFAULT_MEMORY) -> Floats:
         """sum_j coefficients[j] kappa(x, support_j) for each point x, in blocks within `memory` bytes."""
-        quick = compiled_expansion(self, support, coefficients, points)
-        if quick is not None:
-            return quick
-        evaluate = self.against(support)
-        count = points.shape[0]
-        result = np.empty((count, *coefficients.shape[1:]))
-        step = block_rows(support.shape[0], memory)
-        for start in range(0, count, step):
-            result[start : start + step] = evaluate(points[start : start + step]) @ coefficients
-        return result
+        return self.expanding(support, coefficients, memory)(points)
+
+    def expanding(self, support: Matrix, coefficients: Floats, memory: int = DEFAULT_MEMORY) -> Against:
+        """The expansion as a function of the points, which are float64 or, for single precision, float32."""
+        return Expansion(self, support, coefficients, memory)
 
     def native(self, points: Matrix) -> NativeKernel | None:
         """The same kernel for the compiled core, or None where the core does not know it."""
         return None
-
-
-def block_rows(columns: int, memory: int) -> int:
-    """How many rows of `columns` float64 entries to compute at a time: what stays in the cache is twice as fast."""
-    return max(1, min(memory, CACHE) // (8 * TEMPORARIES * max(1, columns)))
 
 
 @dataclass(frozen=True)
@@ -85,9 +73,10 @@ class Linear(Kernel):
     def diagonal(self, points: Matrix) -> Floats:
         return squared_norms(points)
 
-    def expansion(self, support: Matrix, coefficients: Floats, points: Matrix, memory: int = DEFAULT_MEMORY) -> Floats:
+    def expanding(self, support: Matrix, coefficients: Floats, memory: int = DEFAULT_MEMORY) -> Against:
         """<x, sum_j c_j z_j>: no block of the Gram matrix is needed."""
-        return np.asarray(points @ (support.T @ coefficients))
+        sum_of_points = support.T @ coefficients
+        return lambda points: np.asarray(points @ sum_of_points)
 
     def native(self, points: Matrix) -> NativeKernel | None:
         return NativeKernel("linear", points)

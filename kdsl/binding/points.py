@@ -12,7 +12,7 @@ from kdsl.binding.delimited import is_number
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, fault, listing, nearest
 from kdsl.binding.precomputed import test_points
-from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, place
+from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, as_double, place
 
 LARGEST = 1e150  # beyond this a square, and so a distance, is no float64
 LEAVE_OUT = "leave such rows out with `--drop-missing`, or fill them in beforehand"
@@ -47,11 +47,12 @@ class Scaling:
     factor: Floats
 
     def apply(self, features: Matrix) -> Matrix:
+        """In the precision of the features, computed in float64."""
         if self.kind == "none":
             return features if sp.issparse(features) else np.ascontiguousarray(features)
         if sp.issparse(features):
-            return sp.csr_array(features @ sp.diags_array(self.factor))
-        return np.ascontiguousarray((features - self.offset) * self.factor)
+            return sp.csr_array(features @ sp.diags_array(self.factor)).astype(features.dtype, copy=False)
+        return np.ascontiguousarray((features - self.offset) * self.factor, dtype=features.dtype)
 
 
 def fit_scaling(kind: str, features: Matrix) -> Scaling:
@@ -230,8 +231,10 @@ def check_finite(
     `names` are columns of the source: one that is expanded to several features is missing once in a row.
     """
     data = np.asarray(sp.csr_array(features).data if sp.issparse(features) else features)
-    if data.size == 0 or (data.min() >= -LARGEST and data.max() <= LARGEST):
+    if data.size == 0 or (float(data.min()) >= -LARGEST and float(data.max()) <= LARGEST):
         return
+    features = as_double(features)
+    data = np.asarray(sp.csr_array(features).data if sp.issparse(features) else features)
     if sp.issparse(features):
         entries = sp.coo_array(features)
         bad = np.flatnonzero(~(np.abs(entries.data) <= LARGEST))

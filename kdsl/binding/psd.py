@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kdsl.binding.expansions import block_rows
 from kdsl.binding.faults import fault, listing, warning
 from kdsl.binding.gram import DenseGram, ShiftedGram
-from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel, block_rows
+from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.table import Floats, Matrix
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.normal_form import GramOracle

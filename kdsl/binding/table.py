@@ -82,3 +82,15 @@ def empty_values(rows: int) -> Floats:
 def numbered(prefix: str, columns: int) -> tuple[str, ...]:
     """Names for columns that have none: `V1`, `V2`, ... (a table without header), `x1`, `x2`, ... (an array)."""
     return tuple(f"{prefix}{p + 1}" for p in range(columns))
+
+
+def is_single(points: Matrix) -> bool:
+    """Whether points came in float32, which asks for their values in single precision."""
+    return bool(points.dtype.char == "f")
+
+
+def as_double(points: Matrix) -> Matrix:
+    if not is_single(points):
+        return points
+    doubled: Matrix = points.astype(np.float64)
+    return doubled

@@ -12,8 +12,8 @@ namespace kdsl {
 namespace {
 
 // Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
-// and that the rows stay in the cache beside the panel.
-constexpr std::int64_t kChunk = 256;
+// and that the rows stay in the cache beside the panel; a multiple of those that it holds in registers.
+constexpr std::int64_t kChunk = 240;
 // Features from which an entry costs more than copying it from the other side of the diagonal.
 constexpr std::int64_t kWorthMirroring = 24;
 

@@ -261,24 +261,35 @@ inline Vector<T> value(Vector<T> s, int degree) {
 #if KDSL_WIDTH == 64
 constexpr Size kRows = 12;
 #else
-constexpr Size kRows = 4;
+constexpr Size kRows = 6;
 #endif
 
-// s[r][v] = row_bias[r] + panel_bias + sum over features, for kRows rows and two vectors of points.
-template <bool absolute, Size count, class T>
-inline void sums(const T* rows, const T* row_bias, Size features, const T* panel, const T* panel_bias,
-                 Vector<T> (&s)[count][2]) {
+// Loops over registers are unrolled whole: an array that is indexed by a variable lives in memory.
+#if defined(__clang__)
+#define KDSL_UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define KDSL_UNROLLED _Pragma("GCC unroll 16")
+#endif
+
+// The values of `count` rows at two vectors of points, handed to use(row, value, value) one row after another:
+// s[r][v] = row_bias[r] + panel_bias + sum over features stays in registers.
+template <Kind kind, Size count, class T, class Use>
+inline __attribute__((always_inline)) void group(int degree, const T* rows, const T* row_bias, Size features,
+                                                 const T* panel, const T* panel_bias, Use use) {
     constexpr Int L = kLanes<T>;
     const auto bias0 = load<T>(panel_bias), bias1 = load<T>(panel_bias + L);
+    Vector<T> s[count][2];
+    KDSL_UNROLLED
     for (Size r = 0; r < count; ++r) {
         s[r][0] = bias0 + row_bias[r];
         s[r][1] = bias1 + row_bias[r];
     }
     for (Size j = 0; j < features; ++j) {
         const auto z0 = load<T>(panel + j * kPanel<T>), z1 = load<T>(panel + j * kPanel<T> + L);
+        KDSL_UNROLLED
         for (Size r = 0; r < count; ++r) {
             const auto x = splat<T>(rows[r * features + j]);
-            if constexpr (absolute) {
+            if constexpr (kind == Kind::laplacian) {
                 const auto d0 = x - z0, d1 = x - z1;
                 s[r][0] -= greatest(d0, -d0);
                 s[r][1] -= greatest(d1, -d1);
@@ -288,33 +299,25 @@ inline void sums(const T* rows, const T* row_bias, Size features, const T* panel
             }
         }
     }
+    KDSL_UNROLLED
+    for (Size r = 0; r < count; ++r) use(r, value<kind, T>(s[r][0], degree), value<kind, T>(s[r][1], degree));
 }
 
-// Hands use(first row, lane, k) the kernel's values k[row][2] of each group of rows and pair of vectors of points.
-template <Kind kind, Size count, class T, class Use>
-inline void group(int degree, const T* rows, const T* row_bias, Size features, const T* panel, const T* panel_bias,
-                  Use use) {
-    for (Size lane = 0; lane < kPanel<T>; lane += 2 * Size(kLanes<T>)) {
-        Vector<T> s[count][2];
-        sums<kind == Kind::laplacian, count, T>(rows, row_bias, features, panel + lane, panel_bias + lane, s);
-        for (Size r = 0; r < count; ++r) {
-            s[r][0] = value<kind, T>(s[r][0], degree);
-            s[r][1] = value<kind, T>(s[r][1], degree);
-        }
-        use(lane, s);
-    }
-}
-
+// All rows at two vectors of points: many at a time, then those that are left over.
 template <Kind kind, class T, class Use>
-inline void each(int degree, const T* rows, const T* row_bias, Size count, Size features, const T* panel,
-                 const T* panel_bias, Use use) {
+inline __attribute__((always_inline)) void each(int degree, const T* rows, const T* row_bias, Size count,
+                                                Size features, const T* panel, const T* panel_bias, Use use) {
     Size r = 0;
-    for (; r + kRows <= count; r += kRows)
-        group<kind, kRows>(degree, rows + r * features, row_bias + r, features, panel, panel_bias,
-                           [&](Size lane, Vector<T>(&s)[kRows][2]) { use(r, lane, s); });
-    for (; r < count; ++r)
-        group<kind, 1>(degree, rows + r * features, row_bias + r, features, panel, panel_bias,
-                       [&](Size lane, Vector<T>(&s)[1][2]) { use(r, lane, s); });
+    const auto next = [&]<Size n>() __attribute__((always_inline)) {
+        for (; r + n <= count; r += n)
+            group<kind, n, T>(degree, rows + r * features, row_bias + r, features, panel, panel_bias,
+                              [&](Size i, Vector<T> a, Vector<T> b) __attribute__((always_inline)) {
+                                  use(r + i, a, b);
+                              });
+    };
+    next.template operator()<kRows>();
+    if constexpr (kRows > 4) next.template operator()<4>();
+    next.template operator()<1>();
 }
 
 template <class Call>
@@ -332,13 +335,12 @@ template <class T>
 void block(Kind kind, int degree, const T* rows, const T* row_bias, Size count, Size features, const T* panel,
            const T* panel_bias, T* out, Size stride) {
     by_kind(kind, [&]<Kind k>() {
-        each<k, T>(degree, rows, row_bias, count, features, panel, panel_bias,
-                   [&]<Size n>(Size r, Size lane, Vector<T>(&s)[n][2]) {
-                       for (Size i = 0; i < n; ++i) {
-                           store<T>(out + (r + i) * stride + lane, s[i][0]);
-                           store<T>(out + (r + i) * stride + lane + kLanes<T>, s[i][1]);
-                       }
-                   });
+        for (Size lane = 0; lane < kPanel<T>; lane += 2 * Size(kLanes<T>))
+            each<k, T>(degree, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+                       [&](Size r, Vector<T> a, Vector<T> b) __attribute__((always_inline)) {
+                           store<T>(out + r * stride + lane, a);
+                           store<T>(out + r * stride + lane + kLanes<T>, b);
+                       });
     });
 }
 
@@ -346,16 +348,16 @@ template <class T>
 void accumulate(Kind kind, int degree, const T* rows, const T* row_bias, const T* coefficient, Size count,
                 Size features, const T* panel, const T* panel_bias, T* out) {
     by_kind(kind, [&]<Kind k>() {
-        each<k, T>(degree, rows, row_bias, count, features, panel, panel_bias,
-                   [&]<Size n>(Size r, Size lane, Vector<T>(&s)[n][2]) {
-                       auto a = load<T>(out + lane), b = load<T>(out + lane + kLanes<T>);
-                       for (Size i = 0; i < n; ++i) {
-                           a += coefficient[r + i] * s[i][0];
-                           b += coefficient[r + i] * s[i][1];
-                       }
-                       store<T>(out + lane, a);
-                       store<T>(out + lane + kLanes<T>, b);
-                   });
+        for (Size lane = 0; lane < kPanel<T>; lane += 2 * Size(kLanes<T>)) {
+            auto sum0 = load<T>(out + lane), sum1 = load<T>(out + lane + kLanes<T>);
+            each<k, T>(degree, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+                       [&](Size r, Vector<T> a, Vector<T> b) __attribute__((always_inline)) {
+                           sum0 += coefficient[r] * a;
+                           sum1 += coefficient[r] * b;
+                       });
+            store<T>(out + lane, sum0);
+            store<T>(out + lane + kLanes<T>, sum1);
+        }
     });
 }
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "expansion.hpp"
 #include "linear_pass.hpp"
 #include "native_hessian.hpp"
 #include "python_hessian.hpp"
@@ -29,6 +30,7 @@ using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using SingleTable = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class Array>
 auto vector_of(const Array& a) {
@@ -51,9 +53,10 @@ Kind kind_of(const std::string& name) {
     throw std::invalid_argument("the core knows no kernel called " + name);
 }
 
-// Points of Python, kept alive with the arrays that they look into.
+// Points of Python, kept alive with the arrays that they look into. Those in single precision are for expansions only.
 struct PointsView {
     std::optional<Table> dense;
+    std::optional<SingleTable> single;
     std::optional<Longs> start;
     std::optional<Ints> feature;
     std::optional<Doubles> value;
@@ -62,6 +65,12 @@ struct PointsView {
     static PointsView of_dense(const Table& points) {
         PointsView view;
         view.dense = points;
+        view.features = std::int64_t(points.shape(1));
+        return view;
+    }
+    static PointsView of_single(const SingleTable& points) {
+        PointsView view;
+        view.single = points;
         view.features = std::int64_t(points.shape(1));
         return view;
     }
@@ -81,9 +90,19 @@ struct PointsView {
         return view;
     }
     std::int64_t count() const {
+        if (single) return std::int64_t(single->shape(0));
         return dense ? std::int64_t(dense->shape(0)) : std::int64_t(start->size()) - 1;
     }
+    NewPoints new_points() const {
+        if (!single) return {source(), nullptr};
+        NewPoints points;
+        points.source.count = count();
+        points.source.features = features;
+        points.single = single->data();
+        return points;
+    }
     PointSource source() const {
+        if (single) throw std::invalid_argument("points in single precision stand in no problem");
         PointSource s;
         s.count = count();
         s.features = features;
@@ -237,6 +256,39 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
     }
     return array_of(out);
 }
+
+// An expansion of expansion.hpp in arrays of Python, which are kept alive.
+struct ExpansionOnPoints {
+    PointsView view;
+    std::unique_ptr<Expansion> expansion;
+
+    ExpansionOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
+                      const std::optional<Doubles>& centre)
+        : view(points) {
+        if (centre && std::int64_t(centre->size()) != points.features)
+            throw std::invalid_argument("the centre is no point of this space");
+        expansion = std::make_unique<Expansion>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
+                                                centre ? vector_of(*centre) : std::vector<double>{}, choose_micro());
+    }
+
+    // None where single precision is asked for and is not enough.
+    nb::object values(const Doubles& coefficient, const PointsView& at, int threads, bool single) const {
+        const bool sparse = !at.dense && !at.single;
+        if (std::int64_t(coefficient.size()) != view.count() || at.features != view.features ||
+            sparse != view.source().sparse())
+            throw std::invalid_argument("the points and the coefficients do not fit together");
+        const std::vector<double> weight = vector_of(coefficient);
+        std::optional<std::vector<double>> out;
+        Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
+        {
+            const nb::gil_scoped_release released;
+            Pool pool(std::max(1, threads), [&control] { control.check(); });
+            out = single ? expansion->rough_values(weight, at.new_points(), pool)
+                         : expansion->values(weight, at.new_points(), pool);
+        }
+        return out ? array_of(*out) : nb::none();
+    }
+};
 
 // The rows of linear_pass.hpp in arrays of Python, which are kept alive.
 struct RowPass {
@@ -397,6 +449,7 @@ NB_MODULE(_core, module) {
 
     nb::class_<PointsView>(module, "Points", "Points that the core looks into; the arrays are kept alive.")
         .def_static("dense", &PointsView::of_dense, "points"_a.noconvert())
+        .def_static("dense", &PointsView::of_single, "points"_a.noconvert())
         .def_static("sparse", &PointsView::of_sparse, "start"_a.noconvert(), "feature"_a.noconvert(),
                     "value"_a.noconvert(), "features"_a);
     nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and compressed atoms S.")
@@ -404,6 +457,11 @@ NB_MODULE(_core, module) {
                       const Doubles&>(),
              "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "start"_a.noconvert(), "point"_a.noconvert(),
              "coefficient"_a.noconvert());
+    nb::class_<ExpansionOnPoints>(module, "Expansion", "sum_i coefficient[i] k(point i, z) at many z, the points kept.")
+        .def(nb::init<const std::string&, double, double, int, const PointsView&, const std::optional<Doubles>&>(),
+             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none())
+        .def("values", &ExpansionOnPoints::values, "coefficient"_a.noconvert(), "at"_a, "threads"_a, "single"_a,
+             "The values at other points; None where single precision is asked for and not precise enough.");
     nb::class_<PythonHessian>(module, "RowsHessian", "Q from a function that returns whole rows.")
         .def(nb::init<std::int64_t, nb::callable>(), "size"_a, "rows"_a);
     nb::class_<RowPass>(module, "RowPass", "Passes over the rows [coefficient_k x_k, row_k], read where they lie.")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +12,26 @@ namespace kdsl {
 namespace {
 
 constexpr double kLog2E = 1.4426950408889634074;
+constexpr std::int64_t kTaken = 128;  // points scaled in one task
+
+// sum f(x_e), in four parts that do not wait for one another.
+template <class T, class F>
+double sum_over(const T* x, std::int64_t n, F f) {
+    double part[4] = {0, 0, 0, 0};
+    std::int64_t e = 0;
+    for (; e + 4 <= n; e += 4)
+        for (int q = 0; q < 4; ++q) part[q] += f(double(x[e + q]));
+    for (; e < n; ++e) part[0] += f(double(x[e]));
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+template <class T>
+double size_of(Kind kind, const T* x, std::int64_t n) {
+    if (kind == Kind::laplacian) return sum_over(x, n, [](double v) { return std::abs(v); });
+    return sum_over(x, n, [](double v) { return v * v; });
+}
+
+}  // namespace
 
 double scale_of(const KernelSpec& kernel) {
     switch (kernel.kind) {
@@ -22,8 +43,6 @@ double scale_of(const KernelSpec& kernel) {
     }
     return 1.0;
 }
-
-}  // namespace
 
 void PointSource::add(std::int64_t i, double by, double* sum) const {
     if (sparse())
@@ -48,11 +67,8 @@ double largest_sum(const KernelSpec& kernel, const PointSource& source) {
     for (std::int64_t i = 0; i < source.count; ++i) {
         const std::int64_t first = source.sparse() ? source.start[i] : i * source.features;
         const std::int64_t last = source.sparse() ? source.start[i + 1] : (i + 1) * source.features;
-        double size = 0;
-        for (std::int64_t e = first; e < last; ++e) {
-            const double x = scale * values[e];
-            size += kernel.kind == Kind::laplacian ? std::abs(x) : x * x;
-        }
+        const double unit = kernel.kind == Kind::laplacian ? scale : scale * scale;
+        const double size = unit * size_of(kernel.kind, values + first, last - first);
         if (!std::isfinite(size))
             throw std::invalid_argument("point " + std::to_string(i + 1) +
                                         " has a feature that is not a finite number");
@@ -62,35 +78,49 @@ double largest_sum(const KernelSpec& kernel, const PointSource& source) {
 }
 
 template <class T>
-Points<T>::Points(const KernelSpec& kernel, const PointSource& source)
+Points<T>::Points(const KernelSpec& kernel, const PointSource& source, Pool* pool, const double* centre)
     : count_(source.count),
       features_(source.features),
       sparse_(source.sparse()),
       panel_offset_(kernel.kind == Kind::polynomial || kernel.kind == Kind::sigmoid ? T(kernel.offset) : T(0)),
       row_bias_(source.count),
       panel_bias_(source.count) {
-    const double scale = scale_of(kernel);
-    const double* values = sparse_ ? source.value : source.dense;
-    const std::int64_t stored = sparse_ ? source.start[count_] : count_ * features_;
-    std::vector<T>& scaled = sparse_ ? value_ : dense_;
-    scaled.resize(stored);
-    for (std::int64_t e = 0; e < stored; ++e) scaled[e] = T(scale * values[e]);
     if (sparse_) {
         start_.assign(source.start, source.start + count_ + 1);
-        feature_.assign(source.feature, source.feature + stored);
+        feature_.assign(source.feature, source.feature + source.start[count_]);
+        value_.resize(source.start[count_]);
+    } else {
+        dense_ = aligned<T>(std::size_t(count_ * features_));
     }
-    for (std::int64_t i = 0; i < count_; ++i) {
-        const std::int64_t first = sparse_ ? start_[i] : i * features_;
-        const std::int64_t last = sparse_ ? start_[i + 1] : (i + 1) * features_;
-        double square = 0, absolute = 0;
-        for (std::int64_t e = first; e < last; ++e) {
-            square += double(scaled[e]) * double(scaled[e]);
-            absolute += std::abs(double(scaled[e]));
-        }
-        panel_bias_[i] = panel_offset_;
-        if (kernel.kind == Kind::gaussian) row_bias_[i] = panel_bias_[i] = T(-0.5 * square);
-        if (kernel.kind == Kind::laplacian && sparse_) panel_bias_[i] = T(-absolute);
-    }
+    const std::int64_t tasks = (count_ + kTaken - 1) / kTaken;
+    std::vector<double> largest(tasks, 0.0);
+    const std::function<void(std::int64_t, int)> task = [&](std::int64_t k, int) {
+        for (std::int64_t i = k * kTaken; i < std::min(count_, (k + 1) * kTaken); ++i)
+            largest[k] = std::max(largest[k], take(kernel, source, centre, i));
+    };
+    if (pool != nullptr)
+        pool->run(tasks, task);
+    else
+        for (std::int64_t k = 0; k < tasks; ++k) task(k, 0);
+    for (const double one : largest) largest_ = std::max(largest_, one);
+}
+
+template <class T>
+double Points<T>::take(const KernelSpec& kernel, const PointSource& source, const double* centre, std::int64_t i) {
+    const double scale = scale_of(kernel);
+    const std::int64_t first = sparse_ ? source.start[i] : i * features_;
+    const std::int64_t count = sparse_ ? source.start[i + 1] - first : features_;
+    const double* from = (sparse_ ? source.value : source.dense) + first;
+    T* to = (sparse_ ? value_.data() : dense_.get()) + first;
+    if (centre != nullptr)
+        for (std::int64_t e = 0; e < count; ++e) to[e] = T(scale * (from[e] - centre[e]));
+    else
+        for (std::int64_t e = 0; e < count; ++e) to[e] = T(scale * from[e]);
+    const double size = size_of(kernel.kind, to, count);
+    panel_bias_[i] = panel_offset_;
+    if (kernel.kind == Kind::gaussian) row_bias_[i] = panel_bias_[i] = T(-0.5 * size);
+    if (kernel.kind == Kind::laplacian && sparse_) panel_bias_[i] = T(-size);
+    return size;
 }
 
 template <class T>
@@ -103,7 +133,7 @@ void Points<T>::pack(const std::int64_t* index, std::int64_t count, T* panel, T*
             if (i >= 0)
                 for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) panel[feature_[e] * P + k] = value_[e];
         } else {
-            for (std::int64_t j = 0; j < features_; ++j) panel[j * P + k] = i < 0 ? T(0) : dense_[i * features_ + j];
+            for (std::int64_t j = 0; j < features_; ++j) panel[j * P + k] = i < 0 ? T(0) : dense_.get()[i * features_ + j];
         }
     }
 }

@@ -11,7 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "aligned.hpp"
 #include "micro.hpp"
+#include "pool.hpp"
 
 namespace kdsl {
 
@@ -35,6 +37,9 @@ struct PointSource {
     double dot(std::int64_t i, const double* v) const;
 };
 
+// What the features are multiplied by, so that the kernel needs one sum.
+double scale_of(const KernelSpec& kernel);
+
 // The largest value that the kernel's sum may take on these points, and so bounds the kernel's values.
 // Throws std::invalid_argument, naming the point, where a feature is not a finite number.
 double largest_sum(const KernelSpec& kernel, const PointSource& source);
@@ -42,8 +47,11 @@ double largest_sum(const KernelSpec& kernel, const PointSource& source);
 template <class T>
 class Points {
 public:
-    Points(const KernelSpec& kernel, const PointSource& source);
+    // `centre`, where there is one, is subtracted from dense points; `pool` shares the work.
+    Points(const KernelSpec& kernel, const PointSource& source, Pool* pool = nullptr, const double* centre = nullptr);
 
+    // The largest sum of a point with itself: ||x||^2 as scaled, ||x||_1 for the Laplacian kernel.
+    double largest() const { return largest_; }
     std::int64_t features() const { return features_; }
     std::int64_t count() const { return count_; }
     bool sparse() const { return sparse_; }
@@ -53,17 +61,22 @@ public:
     // Undoes the nonzeros of a sparse panel, so that it can be packed again without being cleared.
     void unpack(const std::int64_t* index, std::int64_t count, T* panel) const;
 
-    const T* row(std::int64_t i) const { return dense_.data() + i * features_; }
+    const T* row(std::int64_t i) const { return dense_.get() + i * features_; }
     T row_bias(std::int64_t i) const { return row_bias_[i]; }
+    const T* row_biases() const { return row_bias_.data(); }
     std::int64_t nonzeros(std::int64_t i) const { return start_[i + 1] - start_[i]; }
     const std::int32_t* feature(std::int64_t i) const { return feature_.data() + start_[i]; }
     const T* value(std::int64_t i) const { return value_.data() + start_[i]; }
 
 private:
+    double take(const KernelSpec& kernel, const PointSource& source, const double* centre, std::int64_t i);
+
     std::int64_t count_, features_;
     bool sparse_;
     T panel_offset_;
-    std::vector<T> dense_, value_, row_bias_, panel_bias_;
+    double largest_ = 0;
+    Aligned<T> dense_;
+    std::vector<T> value_, row_bias_, panel_bias_;
     std::vector<std::int64_t> start_;
     std::vector<std::int32_t> feature_;
 };

@@ -12,7 +12,7 @@ from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import cite, fault, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
 from kdsl.binding.points import FeatureMap, category_words
-from kdsl.binding.table import place
+from kdsl.binding.table import is_single, place
 from kdsl.binding.values import encode
 from kdsl.models.predictor import Predictor
 
@@ -59,7 +59,8 @@ class Fitted:
     def points(self, points: Any, diagonal: Floats | None = None) -> Matrix:
         """Points in the units of the data, through the column order and the scaling of training.
 
-        The columns of a frame go by name where it has those of training; those of an array by their order.
+        The columns of a frame go by name where it has those of training; those of an array by their order. An array
+        in float32 stays so, and everything else becomes float64.
         """
         import scipy.sparse as sp
 
@@ -67,7 +68,9 @@ class Fitted:
             table = table_from_frame(points, "the new points")
             if set(self.feature_map.columns) <= set(table.order):
                 return self.feature_map.apply(table).features
-        array = points if sp.issparse(points) else np.atleast_2d(np.asarray(points, dtype=np.float64))
+        array = points if sp.issparse(points) else np.atleast_2d(np.asarray(points))
+        if not is_single(array):
+            array = array.astype(np.float64, copy=False)
         return self.feature_map.apply_array(array, "the new points", diagonal).features
 
     def labels(self, extra: Mapping[str, Sequence[Any]] | None) -> dict[str, Ints]:

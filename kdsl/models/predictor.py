@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +14,9 @@ from kdsl.algebra.terms import At, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.clauses import unpredictable
 from kdsl.binding.distances import to_dense
-from kdsl.binding.kernels import Kernel
+from kdsl.binding.kernels import Against, Kernel
 from kdsl.binding.psd import Repair
-from kdsl.binding.table import Matrix
+from kdsl.binding.table import Matrix, as_double
 from kdsl.language import syntax as s
 from kdsl.language.model import Model, Prediction
 from kdsl.solving.normal_form import Floats, Ints
@@ -39,7 +41,7 @@ class Predictor:
 
     repairs: what was done to a Gram matrix that was not positive semidefinite; the coefficients have it in them,
     kappa(t, t) follows it here. places: where the support points stand among all the points of their space; a model
-    file does not have them.
+    file does not have them. New points are float64, or float32 where single precision will do for the expansions.
     """
 
     model: Model
@@ -51,6 +53,14 @@ class Predictor:
     sizes: Mapping[str, int]
     repairs: Mapping[str, Repair] = field(default_factory=dict)
     places: Mapping[str, Ints] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_expansions"}
+
+    @cached_property
+    def _expansions(self) -> dict[tuple[str, int], Against]:
+        """What is prepared at the first prediction for those that follow."""
+        return {}
 
     def decision(
         self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None
@@ -117,9 +127,13 @@ class Predictor:
         return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, labels, {}, table, diagonal)
 
     def _self_kernel(self, space: str, points: Matrix) -> Floats:
+        points = as_double(points)
         if space in self.repairs:
             return self.repairs[space].self_kernel(self.kernels[space], points, self.support[space])
         return np.asarray(self.kernels[space].diagonal(points))
 
     def _expansion(self, family: Expanded, row: int, points: Matrix) -> Floats:
-        return self.kernels[family.space].expansion(self.support[family.space], family.coefficients[row], points)
+        if (family.name, row) not in self._expansions:
+            kernel, support = self.kernels[family.space], self.support[family.space]
+            self._expansions[family.name, row] = kernel.expanding(support, family.coefficients[row])
+        return self._expansions[family.name, row](points)

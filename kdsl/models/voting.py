@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kdsl.binding.bound import LabelSet
-from kdsl.binding.kernels import DEFAULT_MEMORY, block_rows
+from kdsl.binding.expansions import block_rows
+from kdsl.binding.kernels import DEFAULT_MEMORY
 from kdsl.binding.precomputed import Precomputed, test_points
+from kdsl.binding.table import as_double
 from kdsl.models.fitted import Fitted
 from kdsl.models.predictor import Predictor
 
@@ -38,6 +40,7 @@ class Voting(Fitted):
 
     def predict_both(self, points: Matrix, labels: Mapping[str, Ints]) -> tuple[Array, Array]:
         """(labels, one decision value for each pair)."""
+        points = as_double(points)
         support = self.predictor.support[self._space]
         step = block_rows(support.shape[0], DEFAULT_MEMORY)
         starts = range(0, max(points.shape[0], 1), step)

@@ -111,7 +111,8 @@ class KernelMachine(SpecParameters):
     def _decisions(self, X: Any) -> list[Array]:
         """The values of the predict clause, machine by machine."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        precisions = [np.float64, np.float32]
+        X = validate_data(self, X, accept_sparse="csr", dtype=precisions, order="C", reset=False)
         with as_value_errors():
             return self._machines.decisions(own_format(X))
 

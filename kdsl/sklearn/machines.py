@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.algebra.numeric import Array
-from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel, block_rows
+from kdsl.binding.expansions import block_rows
+from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.points import FeatureMap
 from kdsl.binding.precomputed import Precomputed, test_points
-from kdsl.binding.table import Floats, Ints, Matrix
+from kdsl.binding.table import Floats, Ints, Matrix, as_double
 from kdsl.language.model import Prediction
 from kdsl.models.predictor import Predictor
 from kdsl.sklearn.fitting import Solved
@@ -53,7 +54,7 @@ class Machines:
                 predictor.decision(feature_map.apply_array(X if own is None else X[:, own], "X").features, self.clause)
                 for predictor, feature_map, own in zip(self.predictors, self.feature_maps, self.columns, strict=True)
             ]
-        points = self.feature_maps[0].apply_array(X, "X").features
+        points = as_double(self.feature_maps[0].apply_array(X, "X").features)
         step = block_rows(self.shared.support.shape[0], DEFAULT_MEMORY)
         starts = range(0, max(points.shape[0], 1), step)
         parts = [self.shared.looked_up(points[start : start + step]) for start in starts]

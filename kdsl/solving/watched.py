@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kdsl.binding.expansions import block_rows
 from kdsl.binding.gram import KernelGram
-from kdsl.binding.kernels import block_rows
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import Floats, Ints
 from kdsl.solving.posed import Posed

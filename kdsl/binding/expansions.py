@@ -1,0 +1,107 @@
+"""Expansions over fixed points: by the compiled core where it knows the kernel, compared with NumPy; else by blocks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from kdsl.binding.table import Floats, Matrix, as_double, is_single
+from kdsl.solving.native_kernel import NativeKernel, centre_of, core_points
+
+if TYPE_CHECKING:
+    from kdsl import _core
+    from kdsl.binding.kernels import Against, Kernel
+
+WORTHWHILE = 1_000_000  # kernel values below which NumPy is as quick
+SAMPLE = 8
+AGREEMENT = 1e-11
+CACHE = 1 << 23
+TEMPORARIES = 4  # arrays of the size of a block that are alive at once while a block is computed
+
+
+def block_rows(columns: int, memory: int) -> int:
+    """How many rows of `columns` float64 entries to compute at a time: what stays in the cache is twice as fast."""
+    return max(1, min(memory, CACHE) // (8 * TEMPORARIES * max(1, columns)))
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """points -> sum_j coefficients[j] kappa(x, support_j) for each point x, in float64.
+
+    What depends on the support alone is computed once. Points in float32 are evaluated in single precision where the
+    core finds that this is precise enough, see kdsl/core/expansion.hpp. In double precision a sample of what the core
+    computes is compared with NumPy: the certificate stays independent of the code that solved the problem.
+    """
+
+    kernel: Kernel
+    support: Matrix
+    coefficients: Floats
+    memory: int
+
+    def __call__(self, points: Matrix) -> Floats:
+        quick = self._compiled(points)
+        return self._by_blocks(as_double(points)) if quick is None else quick
+
+    @cached_property
+    def evaluate(self) -> Against:
+        return self.kernel.against(self.support)
+
+    @cached_property
+    def native(self) -> NativeKernel | None:
+        """The kernel as the core takes it, None where it does not know it."""
+        kernel = self.kernel.native(self.support)
+        return None if kernel is None or kernel.gamma < 0 or kernel.degree < 0 else kernel
+
+    @cached_property
+    def core(self) -> _core.Expansion:
+        from kdsl import _core
+
+        kernel = self.native
+        assert kernel is not None
+        points = core_points(kernel, None)
+        return _core.Expansion(kernel.kind, kernel.gamma, kernel.offset, kernel.degree, points, centre_of(kernel))
+
+    def _compiled(self, points: Matrix) -> Floats | None:
+        """None where the core cannot, or does not agree with NumPy."""
+        count = int(points.shape[0])
+        if self.support.shape[0] * count < WORTHWHILE or self.coefficients.ndim != 1:
+            return None
+        if sp.issparse(self.support) != sp.issparse(points) or self.native is None:
+            return None
+        given = self.kernel.native(points)
+        assert given is not None
+        at, coefficients = new_points(given.points), np.ascontiguousarray(self.coefficients, dtype=np.float64)
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if is_single(points):
+            rough = self.core.values(coefficients, at, threads, True)
+            if rough is not None:
+                return rough
+        result = self.core.values(coefficients, at, threads, False)
+        assert result is not None
+        chosen = np.linspace(0, count - 1, SAMPLE).astype(np.int64)
+        block = self.evaluate(as_double(points[chosen]))
+        size = np.abs(block) @ np.abs(coefficients)
+        agrees = np.abs(result[chosen] - block @ coefficients) <= AGREEMENT * np.maximum(size, 1e-300)
+        return result if agrees.all() else None
+
+    def _by_blocks(self, points: Matrix) -> Floats:
+        count = points.shape[0]
+        result = np.empty((count, *self.coefficients.shape[1:]))
+        step = block_rows(self.support.shape[0], self.memory)
+        for start in range(0, count, step):
+            result[start : start + step] = self.evaluate(points[start : start + step]) @ self.coefficients
+        return result
+
+
+def new_points(points: Matrix) -> _core.Points:
+    """Points as the core takes them, dense ones in the precision that they have."""
+    from kdsl import _core
+
+    if is_single(points) and isinstance(points, np.ndarray):
+        return _core.Points.dense(np.ascontiguousarray(points))
+    return core_points(NativeKernel("linear", as_double(points)), None)

@@ -1,0 +1,225 @@
+// Expansions at new points; see expansion.hpp.
+#include "expansion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+
+namespace kdsl {
+
+namespace {
+
+// Rows whose sum is taken in the precision of the terms: a multiple of those that a micro-kernel holds in registers.
+constexpr std::int64_t kRowStep = 24, kFewRows = kRowStep, kMostRows = 10 * kRowStep;
+// Bytes of rows and of panels that stay in the cache together.
+constexpr std::int64_t kRowBytes = std::int64_t(1) << 17, kPanelBytes = std::int64_t(1) << 18;
+constexpr std::int64_t kMostPanels = 8;  // in one task,
+constexpr std::int64_t kTasks = 16;      // of which each worker has at least so many
+constexpr std::int64_t kStrip = 64;      // features of a panel that are packed together
+
+double size_of_one(Kind kind, double x) { return kind == Kind::laplacian ? std::abs(x) : x * x; }
+
+// Whether single precision holds the kernel's values, and sums of this size lose at most a thousandth of a value of
+// the kernel: n rounded terms are off by about sqrt(n) roundings of the largest sum, by five times that hardly ever.
+bool fits_single(const KernelSpec& kernel, std::int64_t features, double largest) {
+    const double sum = largest + std::abs(kernel.offset);
+    if (kernel.kind == Kind::linear) return sum < 1e12;
+    if (kernel.kind == Kind::polynomial) {
+        const double value = std::pow(sum, kernel.degree);
+        return sum < 1e12 && value < 1e12 && value > 1e-12;
+    }
+    return 5 * std::sqrt(double(features) + 4) * 0x1p-24 * sum < 1e-3;
+}
+
+}  // namespace
+
+// The panels of one task, the sums of some rows over one of them, and the values.
+template <class T>
+struct Expansion::Room {
+    std::int64_t stride;  // from one panel to the next
+    Aligned<T> panel, bias, sum;
+    std::vector<double> value;
+
+    Room(std::int64_t features, std::int64_t panels)
+        : stride(std::max<std::int64_t>(features, 1) * std::int64_t(kPanel<T>)),
+          panel(aligned<T>(std::size_t(panels * stride))),
+          bias(aligned<T>(std::size_t(panels) * kPanel<T>)),
+          sum(aligned<T>(2 * kPanel<T>)),
+          value(std::size_t(panels) * kPanel<T>) {
+        std::memset(panel.get(), 0, std::size_t(panels * stride) * sizeof(T));
+    }
+};
+
+Expansion::Expansion(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
+                     const Micro& micro)
+    : kernel_(kernel), points_(points), centre_(std::move(centre)), micro_(micro) {
+    if (centre_.empty()) centre_.resize(std::size_t(points.features), 0.0);
+    for (double& c : centre_) c = double(float(c));  // the same in both precisions
+}
+
+template <class T>
+const Points<T>& Expansion::support(Pool& pool) {
+    std::unique_ptr<Points<T>>* wanted;
+    if constexpr (std::is_same_v<T, float>)
+        wanted = &single_;
+    else
+        wanted = &double_;
+    const std::lock_guard<std::mutex> lock(preparing_);
+    if (!*wanted) *wanted = std::make_unique<Points<T>>(kernel_, points_, &pool, centre_.data());
+    return **wanted;
+}
+
+template <class T, class From>
+void Expansion::pack_dense(const From* const* from, std::int64_t count, T* panel, double* size) const {
+    using Wider = std::common_type_t<T, From>;
+    constexpr std::int64_t P = kPanel<T>;
+    const std::int64_t features = points_.features;
+    const T scale = T(scale_of(kernel_));
+    double sum[P] = {};
+    // Some features at a time, so that the lines that are written stay in the cache.
+    for (std::int64_t first = 0; first < features; first += kStrip) {
+        const std::int64_t last = std::min(features, first + kStrip);
+        for (std::int64_t k = 0; k < count; ++k)
+            for (std::int64_t j = first; j < last; ++j) panel[j * P + k] = T(Wider(from[k][j]) - Wider(centre_[j]));
+        for (std::int64_t j = first; j < last; ++j) {
+            T* x = panel + j * P;
+            for (std::int64_t k = count; k < P; ++k) x[k] = T(0);
+            for (std::int64_t k = 0; k < P; ++k) x[k] *= scale;
+            if (kernel_.kind == Kind::laplacian)
+                for (std::int64_t k = 0; k < P; ++k) sum[k] += std::abs(double(x[k]));
+            else
+                for (std::int64_t k = 0; k < P; ++k) sum[k] += double(x[k]) * double(x[k]);
+        }
+    }
+    std::copy_n(sum, P, size);
+}
+
+template <class T>
+void Expansion::pack_sparse(const PointSource& source, const std::int64_t* index, std::int64_t count, T* panel,
+                            double* size) const {
+    constexpr std::int64_t P = kPanel<T>;
+    const double scale = scale_of(kernel_);
+    std::memset(panel, 0, std::size_t(points_.features) * P * sizeof(T));
+    for (std::int64_t k = 0; k < count; ++k)
+        for (std::int64_t e = source.start[index[k]]; e < source.start[index[k] + 1]; ++e) {
+            const T x = T(scale * source.value[e]);
+            panel[source.feature[e] * P + k] = x;
+            size[k] += size_of_one(kernel_.kind, double(x));
+        }
+}
+
+template <class T>
+double Expansion::pack(const NewPoints& at, const std::int64_t* index, std::int64_t count, T* panel, T* bias) const {
+    const std::int64_t features = points_.features;
+    double size[kPanel<T>] = {};
+    if (at.single != nullptr) {
+        const float* from[kPanel<T>];
+        for (std::int64_t k = 0; k < count; ++k) from[k] = at.single + index[k] * features;
+        pack_dense(from, count, panel, size);
+    } else if (!at.source.sparse()) {
+        const double* from[kPanel<T>];
+        for (std::int64_t k = 0; k < count; ++k) from[k] = at.source.dense + index[k] * features;
+        pack_dense(from, count, panel, size);
+    } else {
+        pack_sparse(at.source, index, count, panel, size);
+    }
+    const bool shifted = kernel_.kind == Kind::polynomial || kernel_.kind == Kind::sigmoid;
+    double largest = 0;
+    for (std::size_t k = 0; k < kPanel<T>; ++k) {
+        bias[k] = shifted ? T(kernel_.offset) : T(0);
+        if (kernel_.kind == Kind::gaussian) bias[k] = T(-0.5 * size[k]);
+        if (kernel_.kind == Kind::laplacian && points_.sparse()) bias[k] = T(-size[k]);
+        largest = std::isfinite(size[k]) ? std::max(largest, size[k]) : std::numeric_limits<double>::infinity();
+    }
+    return largest;
+}
+
+// All rows past the panels: some rows at a time, which stay in the cache while the panels pass.
+template <class T>
+void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, std::int64_t panels,
+                         Room<T>& room) const {
+    constexpr std::int64_t P = kPanel<T>;
+    const Panels<T>& loops = micro_.panels<T>();
+    const std::int64_t features = std::max<std::int64_t>(points_.features, 1);
+    const std::int64_t fitting = kRowBytes / (features * std::int64_t(sizeof(T))) / kRowStep * kRowStep;
+    const std::int64_t step = rows.sparse() ? kMostRows : std::clamp(fitting, kFewRows, kMostRows);
+    T *sum = room.sum.get(), *one = sum + P;
+    std::fill_n(room.value.begin(), panels * P, 0.0);
+    for (std::int64_t r = 0; r < rows.count(); r += step) {
+        const std::int64_t some = std::min(step, rows.count() - r);
+        for (std::int64_t p = 0; p < panels; ++p) {
+            const T *panel = room.panel.get() + p * room.stride, *bias = room.bias.get() + p * P;
+            std::fill_n(sum, P, T(0));
+            if (rows.sparse())
+                for (std::int64_t i = r; i < r + some; ++i) {
+                    loops.sparse(kernel_.kind, kernel_.degree, panel, bias, rows.feature(i), rows.value(i),
+                                 std::size_t(rows.nonzeros(i)), rows.row_bias(i), one);
+                    for (std::int64_t k = 0; k < P; ++k) sum[k] += weight[i] * one[k];
+                }
+            else
+                loops.accumulate(kernel_.kind, kernel_.degree, rows.row(r), rows.row_biases() + r, &weight[r],
+                                 std::size_t(some), std::size_t(points_.features), panel, bias, sum);
+            for (std::int64_t k = 0; k < P; ++k) room.value[p * P + k] += double(sum[k]);
+        }
+    }
+}
+
+template <class T>
+double Expansion::evaluate(const std::vector<double>& coefficient, const NewPoints& at,
+                           const std::vector<std::int64_t>& index, double* out, Pool& pool) {
+    constexpr std::int64_t P = kPanel<T>;
+    const Points<T>& rows = support<T>(pool);
+    const std::vector<T> weight(coefficient.begin(), coefficient.end());
+    const std::int64_t count = std::int64_t(index.size()), all = (count + P - 1) / P;
+    const std::int64_t bytes = std::max<std::int64_t>(points_.features, 1) * P * std::int64_t(sizeof(T));
+    const std::int64_t fitting = std::min({kMostPanels, kPanelBytes / bytes, all / (kTasks * pool.size())});
+    const std::int64_t panels = std::max<std::int64_t>(fitting, 1), tasks = (all + panels - 1) / panels;
+    std::vector<Room<T>> rooms;
+    for (int w = 0; w < pool.size(); ++w) rooms.emplace_back(points_.features, panels);
+    std::vector<double> largest(std::size_t(tasks), 0.0);
+    pool.run(tasks, [&](std::int64_t task, int worker) {
+        Room<T>& room = rooms[worker];
+        const std::int64_t first = task * panels * P, last = std::min(count, first + panels * P);
+        for (std::int64_t k = first, p = 0; k < last; k += P, ++p)
+            largest[task] = std::max(largest[task], pack(at, &index[k], std::min(P, last - k),
+                                                         room.panel.get() + p * room.stride, room.bias.get() + p * P));
+        add_rows(rows, weight, (last - first + P - 1) / P, room);
+        std::copy_n(room.value.begin(), last - first, out + first);
+    });
+    return *std::max_element(largest.begin(), largest.end());
+}
+
+std::vector<double> Expansion::values(const std::vector<double>& coefficient, const NewPoints& at, Pool& pool) {
+    std::vector<double> out(std::size_t(at.source.count));
+    if (out.empty()) return out;
+    std::vector<std::int64_t> every(out.size());
+    std::iota(every.begin(), every.end(), 0);
+    evaluate<double>(coefficient, at, every, out.data(), pool);
+    return out;
+}
+
+std::optional<std::vector<double>> Expansion::rough_values(const std::vector<double>& coefficient, const NewPoints& at,
+                                                           Pool& pool) {
+    const std::int64_t count = at.source.count, features = points_.features;
+    const auto heaviest = [](double a, double b) { return std::abs(a) < std::abs(b); };
+    if (count == 0 || !fits_single(kernel_, features, support<float>(pool).largest()) ||
+        std::any_of(coefficient.begin(), coefficient.end(), [](double c) { return !(std::abs(c) < 1e12); }))
+        return std::nullopt;
+    std::vector<double> out(static_cast<std::size_t>(count)), wanted(static_cast<std::size_t>(kSample));
+    std::vector<std::int64_t> index(out.size()), some(wanted.size());
+    std::iota(index.begin(), index.end(), 0);
+    for (std::int64_t k = 0; k < kSample; ++k) some[k] = k * (count - 1) / (kSample - 1);
+    if (!fits_single(kernel_, features, evaluate<float>(coefficient, at, index, out.data(), pool)))
+        return std::nullopt;
+    evaluate<double>(coefficient, at, some, wanted.data(), pool);
+    const double most = kDoubt * std::abs(*std::max_element(out.begin(), out.end(), heaviest));
+    for (std::int64_t k = 0; k < kSample; ++k)
+        if (!(std::abs(out[some[k]] - wanted[k]) <= most)) return std::nullopt;
+    return out;
+}
+
+}  // namespace kdsl
