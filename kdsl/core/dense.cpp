@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace kdsl {
 
@@ -15,15 +16,44 @@ constexpr double kFloor = 4.0 * double(std::numeric_limits<K>::epsilon());
 constexpr double kTiny = std::numeric_limits<double>::min();
 constexpr std::int64_t kBetweenChecks = 256;
 constexpr int kBetweenExchanges = 8;
-constexpr std::int64_t kBeforeNewton = 10;   // steps for each coordinate before a Newton step is thought of
-constexpr int kNewtonSteps = 20;             // in a row, while coordinates keep meeting their break points
-constexpr std::int64_t kMostNewton = 2000;   // free coordinates
+constexpr std::int64_t kFewest = 200;       // steps between two looks at how fast the gap falls
+constexpr std::int64_t kMostNewton = 6144;  // free coordinates in a Newton step
+constexpr int kPasses = 4;                  // factorisations for one Newton step, each without what the last carried out
+constexpr std::int64_t kMany = 4;           // of the free coordinates is more than are pinned at once
+constexpr std::int64_t kColumns = 512;      // of a product in one task
+// Nanoseconds: of a step beside its passes, and of these for each column; and operations in one, of a factorisation.
+constexpr double kStep = 100, kColumn = 0.22, kGather = 2, kFlops = 60;
+
+// How fast the gap falls: of each window of steps the least counts.
+struct Watch {
+    std::int64_t window;
+    double patience = 1;  // how many times the cost of a Newton step has to be expected without it
+    std::int64_t steps = 0;
+    double before = kInfinity, least = kInfinity, at_last = kInfinity;
+
+    // The steps that are left to `goal` at the rate of the last window; 0 inside one.
+    double left(double gap, double goal) {
+        least = std::min(least, gap);
+        if (++steps < window) return 0;
+        const double fall = std::log(before / least);
+        const double left = fall > 0 ? double(window) * std::log(least / goal) / fall : kInfinity;
+        before = least;
+        least = kInfinity;
+        steps = 0;
+        return left;
+    }
+    // What a Newton step that did not help much calls for.
+    void tried(bool helped) {
+        patience = helped && before < 0.5 * at_last ? 1 : 2 * patience;
+        at_last = before;
+    }
+};
 
 }  // namespace
 
 template <class T, class K>
 Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, const K* gram,
-                   std::int64_t stride, const Micro& micro, Exchange* exchange)
+                   std::int64_t stride, const Micro& micro, Pool& pool, Exchange* exchange)
     : h_(h),
       classes_(classes),
       set_(set),
@@ -32,6 +62,7 @@ Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector
       n_(std::int64_t(set.size())),
       micro_(micro),
       passes_(micro.passes<T, K>()),
+      pool_(pool),
       exchange_(exchange),
       f_(aligned<T>(n_)),
       above_(aligned<T>(n_)),
@@ -124,27 +155,24 @@ double Dense<T, K>::curvature() const {
 }
 
 template <class T, class K>
-DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& f, double eps, std::int64_t limit,
-                             Control& control) {
+DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& f, double eps, double goal,
+                             std::int64_t limit, Control& control) {
     for (std::int64_t i = 0; i < n_; ++i) {
         f_[i] = T(f[set_[i]]);
         refresh_sides(i, t[set_[i]]);
     }
     update(0, 0.0, 0, 0.0);
     limit = std::min(limit, control.remaining());
-    std::int64_t since_newton = 0, patience = kBeforeNewton * n_;
+    Watch watch{std::max(n_, kFewest)};
     for (std::int64_t steps = 0;; ++steps) {
         const double gap = choose(eps);
         control.gap = gap;
         if (!(gap > eps) || direction_.coordinate.empty()) return {DenseEnd::converged, gap, {}};
         if (steps >= limit) return {DenseEnd::limit, gap, {}};
         if (steps % kBetweenChecks == kBetweenChecks - 1) control.check();
-        if (++since_newton > patience) {
-            since_newton = 0;
-            if (patience < 2 * newton_cost()) {
-                patience = 2 * newton_cost();
-            } else {
-                if (!newton(t, control)) patience *= 2;
+        if (const double left = watch.left(gap, goal); left > 0 && left > watch.patience * newton_cost()) {
+            if (free_.size() > 1 && std::int64_t(free_.size()) <= kMostNewton) {
+                watch.tried(newton(t, control));
                 continue;
             }
         }
@@ -198,56 +226,116 @@ StepEnd Dense<T, K>::move(std::vector<double>& t, double slope, double curvature
 
 // Steps of the usual kind that cost as much as one Newton step; fills free_.
 template <class T, class K>
-std::int64_t Dense<T, K>::newton_cost() {
+double Dense<T, K>::newton_cost() {
     free_.clear();
     for (std::int64_t i = 0; i < n_; ++i)
         if (above_[i] == below_[i]) free_.push_back(i);
     const double m = double(free_.size());
-    return std::int64_t((m * m * m / 12 + double(n_) * m) / (double(n_) + 50)) + 1;
+    const double factor = m * m * m / (3 * kFlops * double(pool_.size())) * double(sizeof(K) / sizeof(float));
+    return (factor + kGather * m * m) / (kStep + kColumn * double(n_));
 }
 
-// Newton steps on the free coordinates until one ends inside its pieces; false where none helped.
+// A Newton step on the free coordinates; false where it does not descend.
 template <class T, class K>
 bool Dense<T, K>::newton(std::vector<double>& t, Control& control) {
-    bool helped = false;
-    for (int repeat = 0; repeat < kNewtonSteps; ++repeat) {
-        newton_cost();
-        const std::int64_t m = std::int64_t(free_.size());
-        if (m < 2 || m > kMostNewton) return helped;
-        control.check();
-        std::vector<double> matrix(m * m), gradient(m);
-        for (std::int64_t a = 0; a < m; ++a) {
-            const K* row = gram_ + free_[a] * stride_;
-            for (std::int64_t b = a; b < m; ++b) matrix[a * m + b] = double(row[free_[b]]);
-            matrix[a * m + a] = double(diagonal_[free_[a]]);
-            gradient[a] = double(f_[free_[a]]) + double(above_[free_[a]]);
-        }
-        std::int64_t r = 0;
-        const std::vector<double> rows = free_rows(r);
-        const std::vector<double> d = newton_direction(matrix, gradient, rows, r, micro_);
-        direction_.clear();
-        double slope = 0, bend = 0, fall = 0;
-        for (std::int64_t a = 0; a < m; ++a)
-            if (d[a] != 0) {
-                direction_.add(free_[a], d[a]);
-                slope += d[a] * double(f_[free_[a]]);
-                fall += d[a] * gradient[a];
-            }
-        for (std::int64_t a = 0; a < m; ++a) {
-            const K* row = gram_ + free_[a] * stride_;
-            double image = 0;
-            for (std::int64_t b = 0; b < m; ++b) image += double(row[free_[b]]) * d[b];
-            bend += d[a] * image;
-        }
-        bool any = false;
-        if (!(fall < 0) || move(t, slope, bend, any) == StepEnd::unbounded || !any) return helped;
-        ++control.iterations;
-        helped = true;
-        bool all_inside = true;
-        for (const std::int64_t i : direction_.coordinate) all_inside = all_inside && above_[i] == below_[i];
-        if (all_inside) return true;
+    const std::int64_t m = std::int64_t(free_.size());
+    control.check();
+    std::vector<Room> room(m);
+    for (std::int64_t a = 0; a < m; ++a) {
+        const std::int64_t k = set_[free_[a]], p = h_.ahead(k, t[k], true);
+        room[a] = {h_.left[p] - t[k], h_.right[p] - t[k], h_.curvature[p]};
     }
-    return helped;
+    std::vector<double> way(m, 0.0);
+    const bool inside = newton_way(room, way);
+    const std::vector<double> image = product(way);
+    double slope = 0, bend = 0, clear = kInfinity;
+    for (std::int64_t a = 0; a < m; ++a) {
+        const std::int64_t i = free_[a];
+        slope += way[a] * (double(f_[i]) + double(above_[i]));
+        bend += way[a] * (image[i] + way[a] * room[a].curvature);
+        if (way[a] != 0) clear = std::min(clear, (way[a] > 0 ? room[a].above : room[a].below) / way[a]);
+    }
+    if (!(slope < 0)) return false;
+    const double best = bend > 0 ? -slope / bend : kInfinity;
+    const double tau = inside && best > 0.5 ? 1.0 : std::min(best, clear);  // all of it descends if best > 1/2
+    if (!(tau > 0) || std::isinf(tau)) return false;
+    for (std::int64_t a = 0; a < m; ++a) {
+        const std::int64_t i = free_[a], k = set_[i];
+        const double end = way[a] > 0 ? room[a].above : room[a].below;
+        t[k] += way[a] != 0 && end / way[a] <= tau ? end : tau * way[a];
+        refresh_sides(i, t[k]);
+    }
+    for (std::int64_t i = 0; i < n_; ++i) f_[i] = T(double(f_[i]) + tau * image[i]);
+    update(0, 0.0, 0, 0.0);
+    ++control.iterations;
+    return true;
+}
+
+// The Newton direction of the free coordinates, those that it would carry out of their pieces pinned at the ends, again
+// and again; false where some are still carried out.
+template <class T, class K>
+bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>& way) {
+    const std::int64_t m = std::int64_t(free_.size());
+    std::int64_t r = 0;
+    const std::vector<double> rows = free_rows(r);
+    std::vector<std::int64_t> live(m), out;
+    std::iota(live.begin(), live.end(), 0);
+    std::vector<double> pinned(n_, 0.0), e(r, 0.0);
+    for (int pass = 0; pass < kPasses; ++pass) {
+        const std::int64_t n = std::int64_t(live.size());
+        std::vector<K> matrix(n * n);
+        std::vector<double> gradient(n), columns(n * r);
+        pool_.run(n, [&](std::int64_t a, int) {
+            const std::int64_t i = free_[live[a]];
+            const K* row = gram_ + i * stride_;
+            for (std::int64_t b = a; b < n; ++b) matrix[a * n + b] = row[free_[live[b]]];
+            matrix[a * n + a] += K(room[live[a]].curvature);
+            gradient[a] = double(f_[i]) + double(above_[i]) + pinned[i];
+            for (std::int64_t c = 0; c < r; ++c) columns[c * n + a] = rows[live[a] * r + c];
+        });
+        const std::vector<double> d =
+            NewtonSystem<K>(matrix, n, std::move(columns), r, micro_, pool_).direction(gradient, e);
+        out.clear();
+        for (std::int64_t a = 0; a < n; ++a) {
+            way[live[a]] = d[a];
+            if (d[a] < room[live[a]].below || d[a] > room[live[a]].above) out.push_back(live[a]);
+        }
+        if (out.empty()) return true;
+        if (std::int64_t(out.size()) > n / kMany) return false;
+        std::vector<double> there(m, 0.0);
+        for (const std::int64_t a : out) {
+            there[a] = way[a] = std::clamp(way[a], room[a].below, room[a].above);
+            for (std::int64_t c = 0; c < r; ++c) e[c] -= rows[a * r + c] * way[a];
+        }
+        const std::vector<double> image = product(there);
+        for (std::int64_t i = 0; i < n_; ++i) pinned[i] += image[i];
+        std::erase_if(live, [&](std::int64_t a) { return there[a] != 0 || std::ranges::binary_search(out, a); });
+    }
+    return false;
+}
+
+// Q times a vector of the free coordinates, over the whole set.
+template <class T, class K>
+std::vector<double> Dense<T, K>::product(const std::vector<double>& way) const {
+    std::vector<std::int64_t> rows;
+    for (std::size_t a = 0; a < way.size(); ++a)
+        if (way[a] != 0) rows.push_back(std::int64_t(a));
+    std::vector<double> image(n_, 0.0);
+    const std::int64_t count = std::int64_t(rows.size());
+    pool_.run((n_ + kColumns - 1) / kColumns, [&](std::int64_t task, int) {
+        const std::int64_t first = task * kColumns, width = std::min(kColumns, n_ - first);
+        for (std::int64_t a = 0; a < count; a += 4) {
+            const K* from[4];
+            double by[4];
+            for (std::int64_t p = 0; p < 4; ++p) {
+                const std::int64_t place = rows[std::min(a + p, count - 1)];
+                from[p] = gram_ + free_[place] * stride_ + first;
+                by[p] = a + p < count ? way[place] : 0.0;
+            }
+            micro_.combine<K>()(&image[first], from, by, width);
+        }
+    });
+    return image;
 }
 
 // For each free coordinate its column of the rows: D_c where classes are coupled, else 1 in the place of its class.

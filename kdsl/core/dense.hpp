@@ -6,8 +6,9 @@
 // How      one pass over two rows of Q updates f and finds the extremes of each class (Keerthi et al. 2001); inside
 //          the worst class the partner is chosen to second order (Fan, Chen and Lin, JMLR 2005) and the step is exact
 //          (step.hpp). Where rows couple the classes, a direction over several classes comes from exchange.hpp and is
-//          taken when it descends half as fast again as the best pair. Where that goes slowly, Newton steps on the
-//          free coordinates (newton.hpp) alternate with it, at no more cost than the steps between them.
+//          taken when it descends half as fast again as the best pair. Where the rate at which the gap falls leaves
+//          more steps than a Newton step on the free coordinates (newton.hpp) costs, one is taken; a coordinate that
+//          it would carry past a break point is pinned there first.
 #pragma once
 
 #include <memory>
@@ -36,10 +37,11 @@ class Dense {
 public:
     // `set` lists coordinates of the whole problem in increasing order; gram is set x set, rows `stride` apart.
     Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, const K* gram,
-          std::int64_t stride, const Micro& micro, Exchange* exchange);
+          std::int64_t stride, const Micro& micro, Pool& pool, Exchange* exchange);
 
-    // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the whole problem.
-    DenseResult run(std::vector<double>& t, const std::vector<double>& f, double eps, std::int64_t limit,
+    // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the whole problem, and
+    // `goal` the m - M to which more runs like this one are to lead.
+    DenseResult run(std::vector<double>& t, const std::vector<double>& f, double eps, double goal, std::int64_t limit,
                     Control& control);
 
     // The gradient as it was kept in step, into that of the whole problem.
@@ -57,8 +59,14 @@ private:
     double choose(double eps);
     double curvature() const;
     StepEnd move(std::vector<double>& t, double slope, double curvature, bool& any);
-    std::int64_t newton_cost();
+    // How far a free coordinate may go either way inside its piece, and the piece's curvature.
+    struct Room {
+        double below, above, curvature;
+    };
+    double newton_cost();
     bool newton(std::vector<double>& t, Control& control);
+    bool newton_way(const std::vector<Room>& room, std::vector<double>& way);
+    std::vector<double> product(const std::vector<double>& way) const;
     std::vector<double> free_rows(std::int64_t& r) const;
 
     const Separable& h_;
@@ -68,6 +76,7 @@ private:
     std::int64_t stride_, n_;
     const Micro& micro_;
     const Passes<T, K>& passes_;
+    Pool& pool_;
     Exchange* exchange_;
     std::vector<Segment> segments_;
     int since_exchange_ = 0;

@@ -118,7 +118,7 @@ int main() {
     for (const Kind kind : {Kind::linear, Kind::polynomial, Kind::laplacian})
         for (const bool sparse : {false, true})
             cases.push_back({Shape::bias, kind, sparse, false, Strategy::automatic, 150, 0.1});
-    cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1.0});
+    cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1e3});
     bool good = true;
     for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once
         bool second = false;

@@ -69,9 +69,9 @@ private:
         }
         if (!solver)
             solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, stored.gram.get(), stride,
-                                                   micro_, exchange_);
+                                                   micro_, pool_, exchange_);
         const std::int64_t before = control_.iterations;
-        DenseResult result = solver->run(t, f, eps, kSteps * (n + kAtOnce), control_);
+        DenseResult result = solver->run(t, f, eps, eps, kSteps * (n + kAtOnce), control_);
         solver->gradient(f);
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;

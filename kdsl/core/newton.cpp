@@ -2,7 +2,7 @@
 #include "newton.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace kdsl {
 
@@ -10,51 +10,16 @@ namespace {
 
 using Int = std::int64_t;
 
-constexpr double kRidge = 1e-12;
-constexpr double kLost = 1e-14;  // of the largest diagonal entry: a pivot below it is rounding
+// Of the largest diagonal entry: what rounding adds to a sum of products, and a pivot that is nothing else.
+template <class T>
+constexpr double kRidge = 16 * double(std::numeric_limits<T>::epsilon());
+template <class T>
+constexpr double kLost = 2 * double(std::numeric_limits<T>::epsilon());
 
-// U'U = matrix in place, four rows at a time.
-void factorise(double* a, Int n, double largest, const Micro& micro) {
-    const auto pivot = [&](Int k) {
-        double& d = a[k * n + k];
-        d = std::sqrt(d > kLost * largest ? d : 1e20 * std::max(largest, 1e-300));
-        const double inverse = 1 / d;
-        for (Int j = k + 1; j < n; ++j) a[k * n + j] *= inverse;
-    };
-    for (Int k = 0; k < n; k += 4) {
-        const Int last = std::min(k + 4, n);
-        for (Int i = k; i < last; ++i) {
-            for (Int p = k; p < i; ++p)
-                for (Int j = i; j < n; ++j) a[i * n + j] -= a[p * n + i] * a[p * n + j];
-            pivot(i);
-        }
-        if (last - k < 4) break;
-        for (Int i = last; i < n; ++i) {
-            const double* from[4];
-            double by[4];
-            for (Int p = 0; p < 4; ++p) {
-                from[p] = a + (k + p) * n + i;
-                by[p] = -*from[p];
-            }
-            micro.combine_d(a + i * n + i, from, by, n - i);
-        }
-    }
-}
-
-// x <- (U'U)^-1 x for the r columns of x (n x r, row-major).
-void solve(const double* u, Int n, double* x, Int r) {
-    for (Int i = 0; i < n; ++i) {
-        const double inverse = 1 / u[i * n + i];
-        for (Int c = 0; c < r; ++c) x[i * r + c] *= inverse;
-        for (Int j = i + 1; j < n; ++j)
-            for (Int c = 0; c < r; ++c) x[j * r + c] -= u[i * n + j] * x[i * r + c];
-    }
-    for (Int i = n - 1; i >= 0; --i) {
-        for (Int j = i + 1; j < n; ++j)
-            for (Int c = 0; c < r; ++c) x[i * r + c] -= u[i * n + j] * x[j * r + c];
-        const double inverse = 1 / u[i * n + i];
-        for (Int c = 0; c < r; ++c) x[i * r + c] *= inverse;
-    }
+double dot(const double* a, const double* b, Int n) {
+    double sum = 0;
+    for (Int i = 0; i < n; ++i) sum += a[i] * b[i];
+    return sum;
 }
 
 // z with m z = v, m symmetric positive semidefinite and small; 0 where m has lost a row.
@@ -81,38 +46,52 @@ std::vector<double> small_solve(std::vector<double> m, std::vector<double> v, In
     return v;
 }
 
-// a'b for columns of n x p and n x q matrices.
-std::vector<double> product(const std::vector<double>& a, Int p, const std::vector<double>& b, Int q, Int n) {
-    std::vector<double> out(p * q, 0.0);
-    for (Int i = 0; i < n; ++i)
-        for (Int c = 0; c < p; ++c)
-            for (Int e = 0; e < q; ++e) out[c * q + e] += a[i * p + c] * b[i * q + e];
+// a'b for matrices of r columns of n numbers.
+std::vector<double> products(const std::vector<double>& a, const std::vector<double>& b, Int r, Int n) {
+    std::vector<double> out(r * r);
+    for (Int c = 0; c < r; ++c)
+        for (Int e = 0; e < r; ++e) out[c * r + e] = dot(&a[c * n], &b[e * n], n);
     return out;
+}
+
+// The factor of the matrix with a ridge on its diagonal.
+template <class T>
+Cholesky<T> factor_of(std::vector<T>& matrix, Int n, const Micro& micro, Pool& pool) {
+    double largest = double(std::numeric_limits<T>::min()) / kLost<T>;
+    for (Int i = 0; i < n; ++i) largest = std::max(largest, double(matrix[i * n + i]));
+    for (Int i = 0; i < n; ++i) matrix[i * n + i] += T(kRidge<T> * largest);
+    return Cholesky<T>(matrix.data(), n, T(kLost<T> * largest), micro, pool);
 }
 
 }  // namespace
 
-std::vector<double> newton_direction(std::vector<double>& matrix, const std::vector<double>& gradient,
-                                     const std::vector<double>& rows, Int r, const Micro& micro) {
-    const Int n = Int(gradient.size());
-    double largest = 0;
-    for (Int i = 0; i < n; ++i) largest = std::max(largest, matrix[i * n + i]);
-    for (Int i = 0; i < n; ++i) matrix[i * n + i] += kRidge * largest;
-    factorise(matrix.data(), n, largest, micro);
-    std::vector<double> d(n);
-    for (Int i = 0; i < n; ++i) d[i] = -gradient[i];
-    solve(matrix.data(), n, d.data(), 1);
-    if (r == 0) return d;
-    std::vector<double> y = rows;  // (Q_FF + H)^-1 rows
-    solve(matrix.data(), n, y.data(), r);
-    const std::vector<double> multiplier = small_solve(product(rows, r, y, r, n), product(rows, r, d, 1, n), r);
-    for (Int i = 0; i < n; ++i)
-        for (Int c = 0; c < r; ++c) d[i] -= y[i * r + c] * multiplier[c];
-    // What rounding left of rows'd is projected out.
-    const std::vector<double> rest = small_solve(product(rows, r, rows, r, n), product(rows, r, d, 1, n), r);
-    for (Int i = 0; i < n; ++i)
-        for (Int c = 0; c < r; ++c) d[i] -= rows[i * r + c] * rest[c];
+template <class T>
+NewtonSystem<T>::NewtonSystem(std::vector<T>& matrix, Int n, std::vector<double> rows, Int r, const Micro& micro,
+                              Pool& pool)
+    : n_(n), r_(r), rows_(std::move(rows)), image_(rows_), factor_(factor_of(matrix, n, micro, pool)) {
+    for (Int c = 0; c < r; ++c) factor_.solve(&image_[c * n]);
+}
+
+template <class T>
+std::vector<double> NewtonSystem<T>::direction(const std::vector<double>& gradient,
+                                               const std::vector<double>& e) const {
+    std::vector<double> d(gradient.size());
+    for (Int i = 0; i < n_; ++i) d[i] = -gradient[i];
+    factor_.solve(d.data());
+    const auto correct = [&](const std::vector<double>& along) {
+        std::vector<double> lack(r_);
+        for (Int c = 0; c < r_; ++c) lack[c] = dot(&rows_[c * n_], d.data(), n_) - e[c];
+        const std::vector<double> by = small_solve(products(rows_, along, r_, n_), lack, r_);
+        for (Int c = 0; c < r_; ++c)
+            for (Int i = 0; i < n_; ++i) d[i] -= along[c * n_ + i] * by[c];
+    };
+    if (r_ == 0) return d;
+    correct(image_);
+    correct(rows_);  // what rounding left
     return d;
 }
+
+template class NewtonSystem<float>;
+template class NewtonSystem<double>;
 
 }  // namespace kdsl

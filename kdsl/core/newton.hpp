@@ -1,24 +1,37 @@
 // The Newton direction on the coordinates that are free to move both ways.
 //
-// Solves   min over d of  g'd + 1/2 d'(Q_FF + H)d   subject to  the rows, F the coordinates inside a piece of h,
+// Solves   min over d of  g'd + 1/2 d'(Q_FF + H)d   subject to  rows'd = e, F the coordinates inside a piece of h,
 //          H the curvatures of their pieces.
-// Returns  d, or nothing where F is empty or too large. Along d the exact step of step.hpp is taken, so the objective
-//          never rises: a primal active-set method, globalised by that step (Bertsekas 1982; for support vector
-//          machines Scheinberg, JMLR 2006).
-// How      Cholesky of Q_FF + H with a ridge of 1e-12 of its diagonal; the rows by their Schur complement. A pivot that
-//          is lost to rounding freezes its coordinate.
+// Returns  d. Along it, or along what a pinned part and it make together, the step never raises the objective: a
+//          primal active-set method, globalised by that step (Bertsekas 1982; for support vector machines Scheinberg,
+//          JMLR 2006).
+// How      cholesky.hpp in the precision of the Gram matrix, with a ridge that its rounding asks for; the rows by their
+//          Schur complement.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "micro.hpp"
+#include "cholesky.hpp"
 
 namespace kdsl {
 
-// matrix: n x n, row-major, its upper triangle read and overwritten. gradient: n. rows: n x r, row-major.
-// Returns d with rows'd = 0 to rounding.
-std::vector<double> newton_direction(std::vector<double>& matrix, const std::vector<double>& gradient,
-                                     const std::vector<double>& rows, std::int64_t r, const Micro& micro);
+// T is the precision of the factor.
+template <class T>
+class NewtonSystem {
+public:
+    // matrix: Q_FF + H, n x n, its upper triangle read and overwritten; must outlive this object. rows: n x r.
+    NewtonSystem(std::vector<T>& matrix, std::int64_t n, std::vector<double> rows, std::int64_t r, const Micro& micro,
+                 Pool& pool);
+
+    // d for the gradient g, with rows'd = e to rounding.
+    std::vector<double> direction(const std::vector<double>& gradient, const std::vector<double>& e) const;
+
+private:
+    std::int64_t n_, r_;
+    std::vector<double> rows_;  // r columns of n numbers
+    std::vector<double> image_;  // (Q_FF + H)^-1 rows, the same
+    Cholesky<T> factor_;
+};
 
 }  // namespace kdsl

@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kKeep = 0.5;          // of a working set kept from the last one
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops
+constexpr double kAhead = 0.01;        // of the gap is where a set that holds all free coordinates could end at best
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr double kAgain = 0.01;         // of the gap at which coordinates were dropped is where all are looked at again
@@ -27,6 +28,8 @@ constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
 constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
 constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
+constexpr std::int64_t kMost = 6144;     // in one that holds all free ones for Newton steps to end with, after as many
+constexpr double kPatience = 120;        // smaller sets as take about the time of a factorisation (at most so many)
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
@@ -52,6 +55,7 @@ public:
         q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
         q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
         largest_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kLargest, n_, most}));
+        most_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kMost, n_, most}));
         for (std::int64_t c = 0; c < problem.classes.size(); ++c)
             std::fill(class_of_.begin() + problem.classes.begin[c], class_of_.begin() + problem.classes.begin[c + 1],
                       c);
@@ -88,9 +92,10 @@ public:
             grow();
             const Indices set = choose(f);
             const double inner = std::max(0.5 * eps, kInner * gap);
-            DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, out)
-                                 : precision == Precision::mixed ? descend<double, float>(set, t, f, inner, out)
-                                                                 : descend<double, double>(set, t, f, inner, out);
+            const double goal = all_free_ ? std::max(0.5 * eps, kAhead * gap) : inner;
+            DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, goal, out)
+                                 : precision == Precision::mixed ? descend<double, float>(set, t, f, inner, goal, out)
+                                                                 : descend<double, double>(set, t, f, inner, goal, out);
             if (result.end == DenseEnd::unbounded && precision == Precision::both_double) {
                 out.unbounded = true;
                 out.ray = std::move(result.ray);
@@ -167,7 +172,11 @@ private:
         std::int64_t free = 0;
         for (const std::int64_t k : active_) free += above_[k] == below_[k];
         const std::int64_t all = free + free / 4;
-        q_ = all > largest_ ? std::min(largest_, kLarge) : std::max(q_, all);
+        const double scale = double(all) / double(kMost);
+        if (all > largest_ && all <= most_) crowded_ += 1 / (kPatience * scale * scale * scale);
+        if (crowded_ > 1) largest_ = most_;
+        all_free_ = all <= largest_;
+        q_ = all_free_ ? std::max(q_, all) : std::min(largest_, kLarge);
     }
 
     Indices choose(const std::vector<double>& f) {
@@ -250,7 +259,7 @@ private:
 
     template <class T, class K>
     DenseResult descend(const Indices& set, std::vector<double>& t, const std::vector<double>& f, double eps,
-                        StageResult& out) {
+                        double goal, StageResult& out) {
         const std::int64_t size = std::int64_t(set.size()), stride = (size + 31) / 32 * 32;
         before_.resize(set.size());
         for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
@@ -262,8 +271,8 @@ private:
         }
         problem_.hessian.block(set, gram.get(), stride, pool_);
         out.entries += double(size) * double(size);
-        Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, exchange_);
-        return dense.run(t, f, eps, kSteps * size + 1000, control_);
+        Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool_, exchange_);
+        return dense.run(t, f, eps, goal, kSteps * size + 1000, control_);
     }
     Aligned<float>& room(float) { return single_; }
     Aligned<double>& room(double) { return double_; }
@@ -336,7 +345,9 @@ private:
     Pool& pool_;
     Control& control_;
     Exchange* exchange_;
-    std::int64_t n_, q_, largest_;
+    std::int64_t n_, q_, largest_, most_;
+    double crowded_ = 0;            // of its patience that rounds with too small a set have used up
+    bool all_free_ = false;         // the next working set has room for all free coordinates
     double shrunk_at_ = kInfinity;  // m - M when the first of the coordinates now missing were dropped
     double look_ = kInfinity;  // m - M at which the duality gap is worth computing
     std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
