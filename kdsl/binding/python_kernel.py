@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,12 @@ DIAGONAL_CHUNK = 256
 
 @dataclass(frozen=True)
 class PythonKernel(Kernel):
-    """function(X, Z) -> the matrix kappa(x, z), for the rows x of X and z of Z (dense float64)."""
+    """function(X, Z) -> the matrix kappa(x, z), for the rows x of X and z of Z (dense float64).
 
-    function: Function
+    A kernel from a model file has no function until it is given again, and no values.
+    """
+
+    function: Function | None
     name: str
 
     @property
@@ -43,6 +46,13 @@ class PythonKernel(Kernel):
         return np.concatenate([np.diagonal(self.call(part, part)) for part in parts])
 
     def call(self, points: Floats, others: Floats) -> Floats:
+        if self.function is None:
+            raise fault(
+                "K569",
+                f"the model was fitted with the Python kernel `{self.name}`, which is not given",
+                "a model file holds no code",
+                "give the function again, under the same name",
+            )
         expected = (len(points), len(others))
         block = np.asarray(self.function(points, others), dtype=np.float64)
         if block.shape != expected:
@@ -63,6 +73,15 @@ class PythonKernel(Kernel):
                 "make it return a finite number for every pair",
             )
         return block
+
+
+def calls_python(kernel: Kernel) -> bool:
+    """Whether a kernel is a Python function, or made of one."""
+    if isinstance(kernel, PythonKernel):
+        return True
+    values = [getattr(kernel, field.name) for field in fields(kernel)]  # type: ignore[arg-type]
+    parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+    return any(calls_python(part) for part in parts if isinstance(part, Kernel))
 
 
 def short(vector: Floats) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.composed import Constant, Normalized, OnColumns, Product, Scaled, Sum
-from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.points import FeatureMap, Scaling
 from kdsl.binding.precomputed import Precomputed
@@ -52,19 +51,12 @@ def record_value(value: Any) -> Any:
 
 
 def restore_kernel(record: Mapping[str, Any], functions: Mapping[str, Function] | None = None) -> Kernel:
-    """The kernel of a record; the user gives the Python functions that it names."""
+    """The kernel of a record; the user gives the Python functions that it names, or can evaluate nothing."""
     given = dict(record)
     kind = given.pop("kind")
     if kind == "python":
         name = str(given["name"])
-        if name not in (functions or {}):
-            raise fault(
-                "K569",
-                f"the model was fitted with the Python kernel `{name}`, which is not given",
-                "a model file holds no code",
-                "give the function again, under the same name",
-            )
-        return PythonKernel((functions or {})[name], name)
+        return PythonKernel((functions or {}).get(name), name)
     restored: Kernel = KINDS[kind](**{name: restore_value(value, functions) for name, value in given.items()})
     return restored
 

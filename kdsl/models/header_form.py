@@ -11,7 +11,7 @@ from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.clauses import unpredictable
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.psd import POLICIES
-from kdsl.binding.python_kernel import PythonKernel
+from kdsl.binding.python_kernel import calls_python
 from kdsl.models.fitted import Fitted
 
 Check = Callable[[Any, str], None]
@@ -218,7 +218,7 @@ def try_out(fitted: Fitted) -> None:
     A Python kernel is not called before there is a point to call it on.
     """
     kernels = fitted.predictor.kernels.values()
-    if not fitted.model.predictions or any(isinstance(kernel, PythonKernel) for kernel in kernels):
+    if not fitted.model.predictions or any(calls_python(kernel) for kernel in kernels):
         return
     if unpredictable(fitted.model, fitted.clause) is not None:
         return

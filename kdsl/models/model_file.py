@@ -206,7 +206,7 @@ def real(value: float | None) -> float | str | None:
 
 
 def load_model(path: str | os.PathLike[str], functions: Mapping[str, Function] | None = None) -> LoadedModel:
-    """The model of a file, which must be as it was written; `functions` are its Python kernels, by kernel."""
+    """The model of a file, which must be as it was written; `functions` are its Python kernels, by name."""
     container = read_container(os.fspath(path))
     if container.damage:
         raise KdslError(container.damage)

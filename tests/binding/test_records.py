@@ -12,7 +12,7 @@ from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.composed import Constant, Normalized, OnColumns, Product, Scaled, Sum
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.precomputed import Precomputed
-from kdsl.binding.python_kernel import PythonKernel
+from kdsl.binding.python_kernel import PythonKernel, calls_python
 from kdsl.binding.reading import read_table
 from kdsl.binding.records import (
     record_features,
@@ -52,6 +52,9 @@ def test_a_python_kernel_is_given_again():
 
     kernel = Sum((Linear(), PythonKernel(mine, "mine")))
     assert restore_kernel(through_json(record_kernel(kernel)), {"mine": mine}) == kernel
+    without = restore_kernel(through_json(record_kernel(kernel)))
+    assert without.description == kernel.description and calls_python(without)
+    assert not calls_python(Sum((Linear(), OnColumns(Gaussian(0.5), (0,), ("a",)))))
 
 
 def test_features_and_labels():

@@ -66,6 +66,16 @@ def test_a_model_with_a_python_kernel_is_shown_without_its_code(table: str) -> N
     assert shown.code == 0 and "a Python function" in shown.out
     assert kdsl("show", "m.kdsl", "--spec").out.startswith("#")
     assert "K569" in kdsl("predict", "m.kdsl", table).err
+    assert "K569" in kdsl("verify", "m.kdsl", "--data", table).err
+
+
+def test_a_part_of_a_kernel_in_python_is_shown_without_its_code(table: str, root: Path) -> None:
+    spec = (root / "specs" / "svm_1norm.kspec").read_text(encoding="utf-8")
+    Path("part.kspec").write_text(spec.replace("kernel k =", "kernel q = linear, k = 2 * q +"), encoding="utf-8")
+    solved("part.kspec", "--data", table, "--kernel", "q = k.py:mine", "--allow-python", "-o", "m.kdsl")
+    shown = kdsl("show", "m.kdsl")
+    assert shown.code == 0 and "a Python function" in shown.out
+    assert "K569" in kdsl("predict", "m.kdsl", table).err
 
 
 @pytest.mark.parametrize(

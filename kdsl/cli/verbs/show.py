@@ -31,28 +31,12 @@ def run(arguments: Namespace, console: Console) -> int:
 
             console.out_file(json.dumps(container.header, indent=2, ensure_ascii=False) + "\n")
             return 0
-        loaded = restore(container, arguments.model, dict.fromkeys(_functions(container.header), _no_function))
+        loaded = restore(container, arguments.model)
     except KdslError as error:
         messages(error.diagnostics, console)
         return exit_code(error)
     console.out_file(loaded.header["spec"]) if arguments.spec else console.out(_text(loaded))
     return 0
-
-
-def _functions(header: Any) -> list[str]:
-    """The Python functions that the file names: what it holds can be shown without them."""
-    found: list[str] = []
-    pending: list[Any] = [header.get("kernels")]
-    while pending:
-        part = pending.pop()
-        pending += part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
-        if isinstance(part, dict) and part.get("kind") == "python":
-            found.append(str(part.get("name")))
-    return found
-
-
-def _no_function(*points: Any) -> Any:
-    raise NotImplementedError
 
 
 def _text(loaded: LoadedModel) -> str:
