@@ -86,12 +86,6 @@ def has_errors(diagnostics: Sequence[Diagnostic]) -> bool:
     return any(d.severity == "error" for d in diagnostics)
 
 
-def write_result(path: str, text: str) -> None:
-    """Write a result to the file given with `-o`."""
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-
-
 def _source(content: bytes, size: int, stem: str, filename: str) -> Source:
     try:
         check_size(size)

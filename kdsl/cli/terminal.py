@@ -18,9 +18,17 @@ class Console(NamedTuple):
         """Part of the result, for a reader: beyond ASCII only where the terminal shows it."""
         _write(text.encode("ascii" if self.ascii else "utf-8", "backslashreplace").decode())
 
-    def out_file(self, text: str) -> None:
-        """A result that is a file's content (JSON, LaTeX, HTML, a spec): UTF-8, whatever the terminal is."""
-        _write(text, utf8=True)
+    def out_file(self, text: str, path: str | None = None) -> None:
+        """A result that is a file's content (JSON, LaTeX, HTML, a spec): UTF-8, whatever the terminal is.
+
+        It goes to the file at `path` where one is given: the whole of it, or nothing.
+        """
+        if path is None:
+            _write(text, utf8=True)
+            return
+        from kdsl.whole_file import write_whole
+
+        write_whole(path, text)
 
     def err(self, text: str) -> None:
         """A message; where nobody listens, the exit code must do."""

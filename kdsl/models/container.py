@@ -13,16 +13,11 @@ renamed: there is the old file or the new one, never a part.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
-import os
-import secrets
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +29,6 @@ SCHEMA = 1
 MAGIC = b"kdsl-model "
 DTYPES = ("<f8", "<i8", "<i4")
 HEX = 64
-KEPT = "what was there before is unchanged"
-EARLY = "this was tried before the work whose result it is to hold"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,64 +58,6 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-@contextlib.contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
-    """A file to write to that becomes `path` when all is written: a full disk, or a crash, leaves what was there."""
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-        try:
-            with open(target, "wb") as special:  # a pipe or a device is written to, not replaced
-                yield special
-        except OSError as error:
-            if error.filename is None:
-                raise unwritable(error.errno or 0, path, "it is a pipe or a device") from None
-            raise
-        return
-    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{secrets.token_hex(4)}.part")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename in (None, temporary):
-            raise unwritable(error.errno or 0, path, KEPT) from None
-        raise
-    sync_folder(os.path.dirname(target))
-
-
-def check_place(path: str) -> None:
-    """An OSError where a file could not be written, before the work of which it is to hold the result."""
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if os.path.isdir(target):
-        raise unwritable(errno.EISDIR, path, EARLY)
-    if not os.path.isdir(folder):
-        raise unwritable(errno.ENOENT, path, EARLY)
-    if not os.access(target if os.path.exists(target) else folder, os.W_OK):
-        raise unwritable(errno.EACCES, path, EARLY)
-
-
-def unwritable(number: int, path: str, note: str) -> OSError:
-    """The error of its kind (PermissionError and so on), with a note by which the command line knows it (K658)."""
-    error = OSError(number, os.strerror(number), path)
-    error.add_note(note)
-    return error
-
-
-def sync_folder(folder: str) -> None:
-    """So that the new name survives a crash; not every file system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def unpack(content: bytes, path: str) -> Container:

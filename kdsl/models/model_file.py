@@ -37,7 +37,7 @@ from kdsl.binding.records import (
 from kdsl.binding.table import Matrix
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
-from kdsl.models.container import AGAIN, Container, pack, replacing, unpack
+from kdsl.models.container import AGAIN, Container, pack, unpack
 from kdsl.models.fitted import Fitted
 from kdsl.models.header_form import check_fit, check_form, try_out
 from kdsl.models.predictor import Expanded, Predictor
@@ -45,6 +45,7 @@ from kdsl.models.solution import Solution
 from kdsl.models.voting import voting_of
 from kdsl.solving.certificate import Certificate, Residual
 from kdsl.solving.normal_form import Floats
+from kdsl.whole_file import replacing
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -149,7 +149,7 @@ def note(axes: Axes, text: str) -> None:
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write the figure as its suffix says; the same figure gives the same bytes on every day."""
-    from kdsl.models.container import replacing
+    from kdsl.whole_file import replacing
 
     name = os.fspath(path)
     kind = format_of(name)

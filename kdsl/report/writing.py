@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 def write_report(account: Account, path: str | os.PathLike[str]) -> None:
     """One HTML file that needs nothing else."""
-    from kdsl.models.container import replacing
     from kdsl.report.page import report_page
+    from kdsl.whole_file import replacing
 
     content = report_page(account).encode("utf-8", "replace")
     with replacing(os.fspath(path)) as file:

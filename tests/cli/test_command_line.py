@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
@@ -523,7 +524,25 @@ def test_output_file_that_cannot_be_written_is_an_environment_error(
 ) -> None:
     code, _, err = outcome(capsys, "derive", "-o", str(tmp_path / "absent" / "out"), "svm_1norm")
     assert code == 4
-    assert "absent/out: No such file or directory" in err
+    assert "error[K658]" in err and "absent/out` cannot be written: No such file or directory" in err
+
+
+@pytest.mark.parametrize("verb", ["derive", "fmt"])
+def test_a_disk_that_is_full_leaves_what_was_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, root: Path, verb: str
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    file = tmp_path / "mine.kspec"
+    before = (root / "specs" / "svm_1norm.kspec").read_text(encoding="utf-8").replace("minimize ", "minimize    ")
+    file.write_text(before, encoding="utf-8")
+    given = ("derive", "-o", str(file), "svm_1norm") if verb == "derive" else ("fmt", "--in-place", str(file))
+    code, _, err = outcome(capsys, *given)
+    assert code == 4 and "error[K658]" in err and "what was there before is unchanged" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.kspec"]
+    assert file.read_text(encoding="utf-8") == before
 
 
 @pytest.mark.parametrize("name", resources.spec_names())

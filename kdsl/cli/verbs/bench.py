@@ -43,6 +43,7 @@ def run(arguments: Namespace, console: Console) -> int:
     from kdsl.bench.rows import rows_of
     from kdsl.bench.runner import run_rows
     from kdsl.bench.table import as_json, block, markdown, merged, section
+    from kdsl.whole_file import write_whole
 
     groups = GROUPS if arguments.group is None else (arguments.group,)
     rows = tuple(row for group in groups for row in rows_of(group, arguments.quick) if arguments.only in row.title)
@@ -73,7 +74,7 @@ def run(arguments: Namespace, console: Console) -> int:
             console.out(f"## {group}\n\n{markdown(results, machine)}\n")
         if arguments.write:
             existing = results_file.read_text(encoding="utf-8") if results_file.exists() else ""
-            results_file.write_text(merged(existing, group, section(group, results, machine)), encoding="utf-8")
+            write_whole(str(results_file), merged(existing, group, section(group, results, machine)))
     if arguments.json:
         import json
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from kdsl import pipeline
-from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter, write_result
+from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter
 from kdsl.cli.terminal import Console
 from kdsl.cli.values import seconds, seed
 
@@ -30,6 +30,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
+    if arguments.output is not None:
+        from kdsl.whole_file import check_place
+
+        check_place(arguments.output)
     return on_spec(arguments.spec, console, lambda source: _derive(source, arguments, console))
 
 
@@ -45,12 +49,10 @@ def _derive(source: Source, arguments: Namespace, console: Console) -> int:
         evidence = pipeline.verify(derivation, arguments.seed, arguments.time_limit)
     to_terminal = arguments.output is None and arguments.format == "text"
     text = _render(derivation, evidence, arguments.format, ascii=to_terminal and console.ascii)
-    if arguments.output is not None:
-        write_result(arguments.output, text)
-    elif arguments.format == "text":
+    if to_terminal:
         console.out(text)
     else:
-        console.out_file(text)
+        console.out_file(text, arguments.output)
     if evidence is not None and not evidence.passed:
         console.err(f"{source.filename}: the evidence does not support the derivation\n")
         return 3

@@ -17,7 +17,6 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, console: Console) -> int:
     from kdsl.libsvm.exporting import export_model
     from kdsl.libsvm.writing import model_text
-    from kdsl.models.container import replacing
     from kdsl.models.model_file import load_model
 
     try:
@@ -25,9 +24,5 @@ def run(arguments: Namespace, console: Console) -> int:
     except KdslError as error:
         messages(error.diagnostics, console)
         return exit_code(error)
-    if arguments.output is None:
-        console.out_file(text)
-    else:
-        with replacing(arguments.output) as file:
-            file.write(text.encode())
+    console.out_file(text, arguments.output)
     return 0

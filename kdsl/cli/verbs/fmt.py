@@ -33,26 +33,10 @@ def _format(source: Source, arguments: Namespace, console: Console) -> int:
             return 1
     elif arguments.in_place and source.filename != "<stdin>":
         if text != source.text:
-            _rewrite(source.filename, text)
+            from kdsl.whole_file import write_whole
+
+            write_whole(source.filename, text)
             console.err(f"{source.filename}: laid out\n")
     else:
         console.out_file(text)
     return 0
-
-
-def _rewrite(path: str, text: str) -> None:
-    """Replace the file's content in one step, so that no failure leaves half of it."""
-    import os
-    import shutil
-    import tempfile
-
-    target = os.path.realpath(path)
-    descriptor, draft = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".kdsl-")
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        shutil.copymode(target, draft)
-        os.replace(draft, target)
-    except BaseException:
-        os.unlink(draft)
-        raise

@@ -64,7 +64,7 @@ def _as_it_is(model: LibsvmModel, arguments: Namespace, console: Console) -> int
 
 def _write(model: LibsvmModel, arguments: Namespace) -> None:
     from kdsl.libsvm.importing import imported_file
-    from kdsl.models.container import replacing
+    from kdsl.whole_file import replacing
 
     content = imported_file(model, arguments.features)
     with replacing(arguments.output) as file:

@@ -118,7 +118,7 @@ def _train(arguments: Namespace, console: Console) -> int:
     from kdsl.cli.progress import Watch
     from kdsl.libsvm.training import train
     from kdsl.libsvm.writing import model_text
-    from kdsl.models.container import check_place, replacing
+    from kdsl.whole_file import check_place, write_whole
 
     _refuse(arguments)
     path = arguments.model or f"{os.path.basename(arguments.data)}.model"
@@ -128,8 +128,7 @@ def _train(arguments: Namespace, console: Console) -> int:
     _note(arguments, options, target, console)
     with Watch(console, arguments.quiet) as watch:
         trained = train(points, target, options, watch, watch.step)
-    with replacing(path) as file:
-        file.write(model_text(trained.model).encode())
+    write_whole(path, model_text(trained.model))
     if not arguments.quiet:
         _show(trained, console)
     return 0 if all(machine.solution.status == "optimal" for machine in trained.machines) else SHORT_OF_OPTIMAL
@@ -219,14 +218,7 @@ def _weight(text: str) -> tuple[int, float]:
 
 
 def _predict(arguments: Namespace, console: Console) -> int:
-    text = _predictions(arguments, console)
-    if arguments.output is None:
-        console.out_file(text)
-    else:
-        from kdsl.models.container import replacing
-
-        with replacing(arguments.output) as file:
-            file.write(text.encode())
+    console.out_file(_predictions(arguments, console), arguments.output)
     return 0
 
 

@@ -56,8 +56,8 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    from kdsl.models.container import check_place
     from kdsl.plot.sheets import format_of
+    from kdsl.whole_file import check_place
 
     stem = "stdin" if arguments.spec == "-" else os.path.splitext(os.path.basename(arguments.spec))[0]
     output = arguments.output or f"{stem}_{arguments.kind}.png"

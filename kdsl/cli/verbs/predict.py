@@ -47,7 +47,7 @@ def run(arguments: Namespace, console: Console) -> int:
 
 def _write(path: str, lines: Iterator[str]) -> None:
     """The whole file or the old one."""
-    from kdsl.models.container import replacing
+    from kdsl.whole_file import replacing
 
     with replacing(path) as file:
         for text in lines:

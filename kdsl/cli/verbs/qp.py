@@ -41,7 +41,7 @@ def run(arguments: Namespace, console: Console) -> int:
 
     began = perf_counter()
     if arguments.output is not None:
-        from kdsl.models.container import check_place
+        from kdsl.whole_file import check_place
 
         check_place(arguments.output)
     try:
@@ -86,7 +86,7 @@ def _write(path: str, found: QPSolution) -> None:
     """The whole file or the old one."""
     import numpy as np
 
-    from kdsl.models.container import replacing
+    from kdsl.whole_file import replacing
 
     with replacing(path) as file:
         np.savez(file, x=found.x, y=found.y, z=found.z)

@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    from kdsl.models.container import check_place
+    from kdsl.whole_file import check_place
 
     output = arguments.output or f"{os.path.splitext(os.path.basename(arguments.model))[0]}.html"
     check_place(output)

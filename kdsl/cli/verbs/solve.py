@@ -95,7 +95,7 @@ def _solve(source: Source, arguments: Namespace, console: Console) -> int:
         return 1
     for place in (arguments.output, arguments.report):
         if place is not None:
-            from kdsl.models.container import check_place
+            from kdsl.whole_file import check_place
 
             check_place(place)
     try:
