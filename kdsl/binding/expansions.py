@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kdsl import _core
     from kdsl.binding.kernels import Against, Kernel
 
-WORTHWHILE = 1_000_000  # kernel values below which NumPy is as quick
+WORTHWHILE = 100_000  # kernel values below which NumPy is as quick
+MANY = 1_000_000  # kernel values below which one thread is as quick as several
 SAMPLE = 8
 AGREEMENT = 1e-11
 CACHE = 1 << 23
@@ -76,7 +77,8 @@ class Expansion:
         given = self.kernel.native(points)
         assert given is not None
         at, coefficients = new_points(given.points), np.ascontiguousarray(self.coefficients, dtype=np.float64)
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = available if self.support.shape[0] * count >= MANY else 1
         if is_single(points):
             rough = self.core.values(coefficients, at, threads, True)
             if rough is not None:
@@ -94,8 +96,13 @@ class Expansion:
         result = np.empty((count, *self.coefficients.shape[1:]))
         step = block_rows(self.support.shape[0], self.memory)
         for start in range(0, count, step):
-            result[start : start + step] = self.evaluate(points[start : start + step]) @ self.coefficients
+            result[start : start + step] = _product(self.evaluate(points[start : start + step]), self.coefficients)
         return result
+
+
+def _product(block: Floats, coefficients: Floats) -> Floats:
+    """block @ coefficients; for one vector it costs less than to wake the threads of a BLAS, which spin on for a while."""
+    return np.asarray(np.einsum("ij,j->i", block, coefficients) if coefficients.ndim == 1 else block @ coefficients)
 
 
 def new_points(points: Matrix) -> _core.Points:

@@ -30,6 +30,11 @@ class KernelGram:
     def size(self) -> int:
         return int(self.points.shape[0])
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the whole matrix may be kept."""
+        return 8 * self.size**2 * KEPT_SHARE <= self.memory
+
     @cached_property
     def evaluate(self) -> Against:
         return self.kernel.against(self.points)
@@ -37,7 +42,7 @@ class KernelGram:
     @cached_property
     def kept(self) -> Floats | None:
         """The whole matrix, symmetric to the last bit, where it is small enough."""
-        if 8 * self.size**2 * KEPT_SHARE > self.memory:
+        if not self.is_small:
             return None
         full = np.empty((self.size, self.size))
         step = block_rows(self.size, self.memory)
@@ -59,6 +64,15 @@ class KernelGram:
         if self.kept is not None:
             return self.kept @ vector
         return self.kernel.expansion(self.points, vector, self.points, self.memory)
+
+    def expand(self, coefficients: Floats) -> Floats:
+        """K @ coefficients, from the points that carry something; the matrix is used if it is kept already."""
+        carrying = np.flatnonzero(coefficients)
+        part = coefficients[carrying]
+        full = vars(self).get("kept")
+        if full is not None:
+            return np.asarray(np.einsum("ij,i->j", full[carrying], part))
+        return self.kernel.expansion(self.points[carrying], part, self.points, self.memory)
 
     def native(self) -> NativeKernel | None:
         return self.kernel.native(self.points)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.kkt import KktCondition
 from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
+from kdsl.solving.directions import directions_of
 from kdsl.solving.loss_residuals import loss_residual
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,19 @@ class Products:
         expansions = tuple(
             np.asarray(block.atoms @ theta + (0.0 if block.shift is None else block.shift)) for block in problem.blocks
         )
-        images = tuple(b.gram.matvec(v) for b, v in zip(problem.blocks, expansions, strict=True))
+        images = tuple(_image(block.gram, v) for block, v in zip(problem.blocks, expansions, strict=True))
         return Products(expansions, images)
+
+
+@runtime_checkable
+class Expands(Protocol):
+    """A Gram oracle may offer this: K v for once, of which nothing is kept."""
+
+    def expand(self, coefficients: Floats) -> Floats: ...
+
+
+def _image(gram: GramOracle, v: Floats) -> Floats:
+    return gram.expand(v) if isinstance(gram, Expands) else gram.matvec(v)
 
 
 def normal_form_value(problem: NormalForm, theta: Floats, products: Products) -> float:
@@ -94,10 +108,8 @@ def normal_form_value(problem: NormalForm, theta: Floats, products: Products) ->
     owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
     t = theta[owner]
     inside = (t >= h.left) & (t <= h.right)
-    cost = 0.5 * h.curvature * t**2 + h.slope * t + h.value
-    value = np.full(h.size, np.inf)
-    np.minimum.at(value, owner[inside], cost[inside])
-    return total + float(value.sum())
+    cost = np.where(inside, 0.5 * h.curvature * t**2 + h.slope * t + h.value, np.inf)
+    return total + float(np.minimum.reduceat(cost, h.offsets[:-1]).sum()) if h.size else total
 
 
 def gradient(problem: NormalForm, theta: Floats, products: Products) -> tuple[Floats, Floats]:
@@ -123,7 +135,7 @@ def kkt_gap(problem: NormalForm, theta: Floats, products: Products) -> float | N
     rows = problem.rows.matrix.shape[0]
     if rows == 0:
         return float(max(np.max(-right, initial=0.0), np.max(left, initial=0.0)))
-    matrix = sp.csr_array(problem.rows.matrix)
+    matrix = problem.rows.matrix
     if rows == 1 and bool(problem.rows.equality[0]):
         a = matrix.toarray()[0]
         on = a != 0
@@ -134,22 +146,52 @@ def kkt_gap(problem: NormalForm, theta: Floats, products: Products) -> float | N
         return max(pair, float(alone), 0.0)
     if rows > 64:
         return None
-    return _linear_program_gap(problem, theta, left, right)
+    slack = problem.rows.target - matrix @ theta
+    active = problem.rows.equality | (slack <= 1e-9 * np.maximum(1.0, np.abs(problem.rows.target)))
+    if (problem.rows.equality | ~active).all():
+        gap = _gap_by_classes(matrix.toarray()[active], left, right)
+        if gap is not None:
+            return gap
+    return _linear_program_gap(problem.rows, active, left, right)
 
 
-def _linear_program_gap(problem: NormalForm, theta: Floats, left: Floats, right: Floats) -> float | None:
+def _gap_by_classes(equations: Floats, left: Floats, right: Floats) -> float | None:
+    """The same where the columns fall into classes of parallel ones that each have a multiplier of their own.
+
+    Then t is the largest of the gaps of the classes. None where the directions of the classes depend on one another,
+    or the columns of a class differ in length.
+    """
+    some = np.flatnonzero(equations.any(axis=0))
+    alone = np.ones(len(left), dtype=bool)
+    alone[some] = False
+    gap = 2.0 * max(np.max(-right[alone], initial=0.0), np.max(left[alone], initial=0.0))
+    if not len(some):
+        return float(gap)
+    classes = directions_of(equations[:, some].T)
+    size = np.abs(classes.scale)
+    of_class = np.empty(len(classes.direction))
+    of_class[classes.label] = size
+    if not classes.independent or np.any(of_class[classes.label] != size):
+        return None
+    rising = classes.scale > 0
+    up = np.where(rising, -right[some], left[some])
+    down = np.where(rising, left[some], -right[some])
+    highest = np.full((2, len(of_class)), -np.inf)
+    np.maximum.at(highest[0], classes.label, up)
+    np.maximum.at(highest[1], classes.label, down)
+    return float(max(gap, np.max(highest.sum(axis=0))))
+
+
+def _linear_program_gap(rows: Rows, active: NDArray[np.bool_], left: Floats, right: Floats) -> float | None:
     """min t over row multipliers nu (>= 0 on active inequalities): right + A'nu >= -t/2, left + A'nu <= t/2."""
     from scipy.optimize import linprog
 
-    matrix = sp.csr_array(problem.rows.matrix)
-    count = matrix.shape[0]
-    slack = problem.rows.target - matrix @ theta
-    active = problem.rows.equality | (slack <= 1e-9 * np.maximum(1.0, np.abs(problem.rows.target)))
+    count = rows.matrix.shape[0]
     bounds = [
         (None, None) if equal else ((0, None) if on else (0, 0))
-        for equal, on in zip(problem.rows.equality, active, strict=True)
+        for equal, on in zip(rows.equality, active, strict=True)
     ]
-    transposed = sp.csr_array(matrix.T)
+    transposed = sp.csr_array(rows.matrix.T)
     up, down = np.flatnonzero(np.isfinite(right)), np.flatnonzero(np.isfinite(left))
     upper = sp.vstack(
         [

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.solving.directions import directions_of
 from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
 
 FEW_ROWS = 64  # rows up to which A is handled as a dense array
@@ -160,20 +161,8 @@ def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
             label[some], scale[some] = matrix.indices, matrix.data
         return label, scale, None
     dense = (matrix if isinstance(matrix, np.ndarray) else matrix.toarray())[:, some].T
-    scale[some] = dense[np.arange(len(some)), np.abs(dense).argmax(axis=1)]
-    direction, label[some] = _distinct(dense / scale[some, None])
+    label[some], scale[some], direction = directions_of(dense)
     return label, scale, direction
-
-
-def _distinct(vectors: Floats) -> tuple[Floats, Ints]:
-    """(the distinct rows of an array in lexicographic order, which of them each row is)."""
-    order = np.lexsort(vectors.T[::-1])
-    ordered = vectors[order]
-    first = np.ones(len(order), bool)
-    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    which = np.empty(len(order), np.int64)
-    which[order] = np.cumsum(first) - 1
-    return ordered[first], which
 
 
 def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats) -> Classes:

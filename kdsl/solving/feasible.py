@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
@@ -9,6 +11,9 @@ from numpy.typing import NDArray
 
 from kdsl.solving.normal_form import Floats, NormalForm
 
+Matrix: TypeAlias = Floats | sp.csr_array[Any]
+
+_FEW = 8  # rows that are taken as a dense array
 _ROUNDS = 60
 _STEPS = 400  # of Newton's method or bisection; a few are enough but for the most uneven of rows
 _ROUNDING = 1e-15  # of the sizes of what is added up
@@ -28,7 +33,7 @@ def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
     if matrix.shape[0] == 1:
         point = _one_row(problem, matrix.toarray()[0], point)
         return point, _residual(problem, point)
-    before = np.inf
+    before, equations = np.inf, matrix.toarray() if matrix.shape[0] <= _FEW else matrix
     for _ in range(_ROUNDS):
         error = _violations(problem, point)
         worst, size = float(np.max(np.abs(error), initial=0.0)), _size(problem, point)
@@ -37,10 +42,8 @@ def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
         before = worst
         free = ~_at_an_end(problem, point)
         active = (error != 0) | rows.equality
-        inner = (matrix if active.all() else matrix[np.flatnonzero(active)]).copy()
-        if free.any():  # where all are at an end, all may move
-            inner.data = inner.data * free[inner.indices]
-        correction = _least_change(inner, error[active])
+        movable = free if free.any() else ~free  # where all are at an end, all may move
+        correction = _least_change(_at(equations, np.flatnonzero(active), movable), error[active])
         if correction is None:
             break
         moved = np.clip(point + correction, lower, upper)
@@ -50,18 +53,28 @@ def feasible_point(problem: NormalForm, theta: Floats) -> tuple[Floats, float]:
     return point, _residual(problem, point)
 
 
-def _least_change(matrix: sp.csr_array, target: Floats) -> Floats | None:
+def _at(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.bool_]) -> Matrix:
+    """The rows that are named, 0 in the other columns."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(matrix[rows] * columns)
+    chosen = matrix[rows]
+    return sp.csr_array((chosen.data * columns[chosen.indices], chosen.indices, chosen.indptr), chosen.shape)
+
+
+def _least_change(matrix: Matrix, target: Floats) -> Floats | None:
     """The shortest d with matrix d = target."""
-    gram = sp.csc_array(matrix @ matrix.T)
-    size = gram.shape[0]
-    scale = float(gram.diagonal().max(initial=0.0))
+    product = matrix @ matrix.T
+    size = product.shape[0]
+    scale = float(product.diagonal().max(initial=0.0))
     if scale == 0.0:
         return None
-    if size <= 200:
-        multipliers = np.asarray(np.linalg.lstsq(gram.toarray(), target, rcond=1e-12)[0])
+    if isinstance(product, np.ndarray) or size <= 200:
+        gram = product if isinstance(product, np.ndarray) else product.toarray()
+        multipliers = np.asarray(np.linalg.lstsq(gram, target, rcond=1e-12)[0])
     else:
-        multipliers = np.asarray(spla.spsolve(gram + 1e-14 * scale * sp.eye_array(size, format="csc"), target))
-    return np.asarray(sp.csr_array(matrix.T).dot(multipliers), dtype=np.float64)
+        regular = sp.csc_array(product) + 1e-14 * scale * sp.eye_array(size, format="csc")
+        multipliers = np.asarray(spla.spsolve(regular, target))
+    return np.asarray(matrix.T @ multipliers, dtype=np.float64)
 
 
 def _one_row(problem: NormalForm, everything: Floats, point: Floats) -> Floats:

@@ -19,7 +19,7 @@ from kdsl.algebra.primal import LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.smooth_losses import SmoothLoss
-from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked
+from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked, summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,8 @@ class ScalarProblem:
     @property
     def diagonal(self) -> bool:
         """Whether no square couples two scalars."""
-        coupled = sp.coo_array(self.quadratic)
-        return bool(np.all(coupled.row == coupled.col))
+        own = np.repeat(np.arange(self.size), np.diff(self.quadratic.indptr))
+        return bool(np.all(self.quadratic.indices == own))
 
     def value(self, z: Floats) -> float:
         total = self.constant + float(self.linear @ z + 0.5 * z @ (self.quadratic @ z))
@@ -94,7 +94,7 @@ class ScalarForm(NamedTuple):
 
     constant: Poly
     linear: Poly
-    gradients: Mapping[str, Poly]  # of the quadratic part, by family of scalars
+    gradients: Mapping[str, Poly]  # of the quadratic part, by the families of scalars that it sees
     weights: Mapping[str, Poly]  # of the losses, by their labels
 
 
@@ -107,9 +107,10 @@ def scalar_form(primal: Primal) -> ScalarForm:
     quadratic, _ = moving.split(lambda m: _degree(m.factors) == 2)
     scalars = [unknown for unknown in primal.unknowns if unknown.space is None]
     gradients = {unknown.name: derivative(quadratic, unknown.symbol) for unknown in scalars}
+    squared = {name: gradient for name, gradient in gradients.items() if gradient}
     letters = {term.label: Sym(term.label, term.indices, "loss", term.support) for term in primal.losses}
     weights = {label: derivative(primal.objective, letter) for label, letter in letters.items()}
-    return ScalarForm(constant, linear, gradients, weights)
+    return ScalarForm(constant, linear, squared, weights)
 
 
 def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
@@ -154,11 +155,13 @@ def _hessian(
     form: ScalarForm, families: Mapping[str, Columns], column_of: Column, size: int, values: Values
 ) -> sp.csc_array:
     parts: list[Entries] = []
-    for name, columns in families.items():
+    for name, gradient in form.gradients.items():
+        columns = families[name]
         lengths = dict(zip(columns.unknown.indices, columns.shape, strict=True))
-        rows, _ = linear_matrix(form.gradients[name], lengths, size, column_of, values, roles=("var",))
-        parts.append(rows.only(columns.positions.reshape(-1) >= 0))
-    return stacked(parts, size).by_column()
+        found, _ = linear_matrix(gradient, lengths, size, column_of, values, roles=("var",))
+        inside = found.only(columns.positions.reshape(-1) >= 0)
+        parts.append(inside._replace(rows=columns.members[inside.rows]))
+    return summed(parts, (size, size)).by_column()
 
 
 def _smooth(form: ScalarForm, term: LossTerm, families: Mapping[str, Columns], values: Values) -> SmoothLoss:

@@ -2,25 +2,29 @@
 
 One scalar beside slacks: every slack is the largest of its lower lines, so the primal is a convex piecewise
 quadratic F of the scalar; bisection over its sorted break points finds where F' changes sign, and the whole
-interval where F' = 0 when the minimiser is not unique. More scalars: a linear program
-(narrowed_program.py where it is large) or a polished quadratic one (scalar_program.py).
+interval where F' = 0 when the minimiser is not unique. More scalars: one by one, as declared or in coordinates in
+which every slack sees one; else a linear program (narrowed_program.py where it is large) or a polished quadratic
+one (scalar_program.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.solving.directions import directions_of
 from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_minimum
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalar_program import least_scalars, least_scalars_conic
 from kdsl.solving.smooth_losses import newton
+from kdsl.solving.sparse_forms import Entries
 
+_FEW = 64  # scalars beside the slacks up to which their slopes are taken as a dense array
 _FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
 
 
@@ -43,6 +47,8 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
     if lines is not None and len(few) <= 1:
         return lines.minimise()
     v = None if lines is None else lines.one_by_one()
+    if lines is not None and v is None:
+        v = lines.turned()
     if lines is not None and v is None:
         v = lines.narrowed()
     if lines is not None and v is not None:
@@ -69,18 +75,31 @@ def _others(count: int, taken: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _slack_columns(problem: ScalarProblem) -> NDArray[np.int64]:
     """Families such that no row holds two of their members: the largest first."""
-    matrix = sp.csc_array(problem.matrix)
+    rows, columns, count = _rows_of(problem.matrix), problem.matrix.indices, problem.matrix.shape[0]
     chosen: list[NDArray[np.int64]] = []
-    taken = np.zeros(matrix.shape[0], dtype=bool)
+    taken = np.zeros(count, dtype=bool)
     for family in sorted(problem.families.values(), key=lambda f: -len(f.members)):
         if len(family.members) < 2 and family.unknown.origin != "residual" and not family.unknown.indices:
             continue
-        part = matrix[:, family.members]
-        counts = np.diff(sp.csr_array(part).indptr)
+        here = np.zeros(problem.size, dtype=bool)
+        here[family.members] = True
+        counts = np.bincount(rows[here[columns]], minlength=count)
         if counts.max(initial=0) <= 1 and not np.any(taken & (counts > 0)):
             taken |= counts > 0
             chosen.append(family.members)
     return np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=np.int64)
+
+
+def _rows_of(matrix: sp.csr_array) -> NDArray[np.int64]:
+    """The row of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _places(chosen: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Where each number below `count` stands among the chosen ones; -1 for the others."""
+    place = np.full(count, -1)
+    place[chosen] = np.arange(len(chosen))
+    return place
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +120,16 @@ class _Lines:
         return np.asarray(self.slopes.toarray()[:, 0])
 
     @cached_property
+    def first(self) -> Floats:
+        """What a unit of its slack costs, for each line."""
+        return np.asarray(self.problem.linear[self.slacks[self.owner]])
+
+    @cached_property
+    def curvature(self) -> Floats:
+        """What the square of its slack costs, for each line."""
+        return np.asarray(self.bend[self.slacks[self.owner]])
+
+    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """Where the lines of each slack begin."""
         return np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
@@ -113,33 +142,38 @@ class _Lines:
     @staticmethod
     def of(problem: ScalarProblem, slacks: NDArray[np.int64], few: NDArray[np.int64]) -> _Lines | None:
         """None where a slack is bounded from above by a line, or pulls its own cost down."""
-        matrix = problem.matrix
-        on_slack = sp.csr_array(sp.csc_array(matrix)[:, slacks])
-        rows_with = np.flatnonzero(np.diff(on_slack.indptr) > 0)
-        owner = on_slack.indices[on_slack.indptr[rows_with]]
-        weight = on_slack.data[on_slack.indptr[rows_with]]
+        matrix, count = problem.matrix, problem.matrix.shape[0]
+        rows, bend = _rows_of(matrix), problem.quadratic.diagonal()
+        place = _places(slacks, problem.size)[matrix.indices]
+        on_slack = np.flatnonzero(place >= 0)
+        rows_with, owner, weight = rows[on_slack], place[on_slack], matrix.data[on_slack]
         exact = problem.equality[rows_with]
-        if np.any((weight > 0) & ~exact) or not _each_is_settled(problem, slacks, owner, exact):
+        if np.any((weight > 0) & ~exact) or not _each_is_settled(problem, slacks, owner, exact, bend):
             return None
-        others = sp.csr_array(sp.csc_array(matrix)[:, few])
-        slopes = sp.csr_array(sp.diags_array(-1.0 / weight) @ others[rows_with])
-        height = -problem.offset[rows_with] / weight
-        free, bottom = _bottoms(problem, slacks, owner[exact])
+        free, bottom = _bottoms(problem, slacks, owner[exact], bend)
         owner = np.concatenate([owner, free])
-        slopes = sp.csr_array(sp.vstack([slopes, sp.csr_array((len(free), len(few)))]))
-        height = np.concatenate([height, bottom])
-        without = _others(matrix.shape[0], rows_with)
-        hard = (others[without].toarray(), problem.offset[without], problem.equality[without])
         order = np.argsort(owner, kind="stable")
+        height = np.concatenate([-problem.offset[rows_with] / weight, bottom])
+        line = _places(rows_with, count)
+        of_few = _places(few, problem.size)[matrix.indices]
+        sloped = np.flatnonzero((of_few >= 0) & (line[rows] >= 0))
+        by_line, data = line[rows[sloped]], matrix.data[sloped]
+        number = _places(order, len(order))[by_line]
+        slopes = Entries(number, of_few[sloped], -data / weight[by_line], (len(order), len(few)))
+        without = _others(count, rows_with)
+        level = _places(without, count)
+        flat = np.flatnonzero((of_few >= 0) & (level[rows] >= 0))
+        hard = np.zeros((len(without), len(few)))
+        hard[level[rows[flat]], of_few[flat]] = matrix.data[flat]
         return _Lines(
             problem,
             slacks,
             few,
             owner[order],
-            sp.csr_array(slopes[order]),
+            slopes.by_row(),
             height[order],
-            hard,
-            problem.quadratic.diagonal(),
+            (hard, problem.offset[without], problem.equality[without]),
+            bend,
         )
 
     def minimise(self) -> Scalars:
@@ -171,23 +205,50 @@ class _Lines:
         scalar[self.owner[line]] = seen.indices
         if np.any(scalar[self.owner[line]] != seen.indices):
             return None
-        v = np.zeros(len(self.few))
+        v, rise = np.zeros(len(self.few)), np.zeros(len(self.owner))
+        rise[line] = seen.data
         for j in range(len(v)):
             mine = np.flatnonzero(scalar == j)
             lines = np.flatnonzero(scalar[self.owner] == j)
+            places = np.arange(len(lines))
             here = np.flatnonzero(rows[:, j])
             part = _Lines(
                 self.problem,
                 self.slacks[mine],
                 self.few[[j]],
                 np.searchsorted(mine, self.owner[lines]),
-                sp.csr_array(self.slopes[lines][:, [j]]),
+                Entries(places, np.zeros_like(places), rise[lines], (len(lines), 1)).by_row(),
                 self.height[lines],
                 (rows[here][:, [j]], offset[here], equality[here]),
                 self.bend,
             )
             v[j] = part.minimise().z[self.few[j]]
         return v
+
+    def turned(self) -> Floats | None:
+        """The other scalars where u = D v has coordinates of which each slack sees one (rho - b and rho + b for two
+        labels, eps - b and eps + b for a tube), as long as no row holds them back; None elsewhere.
+        """
+        rows, offset, equality = self.hard
+        if equality.any() or self.problem.losses or len(self.few) > _FEW or np.any(self.bend[self.few] > 0):
+            return None
+        slopes = self.slopes.toarray()
+        some = np.flatnonzero(slopes.any(axis=1))
+        classes = directions_of(slopes[some])
+        if len(classes.direction) != len(self.few) or not classes.independent:
+            return None
+        back = np.linalg.inv(classes.direction)
+        linear = self.problem.linear.copy()
+        linear[self.few] = linear[self.few] @ back
+        turned = replace(
+            self,
+            problem=replace(self.problem, linear=linear),
+            slopes=Entries(some, classes.label, classes.scale, slopes.shape).by_row(),
+            hard=(rows[:0], offset[:0], equality[:0]),
+        )
+        u = turned.one_by_one()
+        v = None if u is None else np.asarray(back @ u)
+        return v if v is not None and (rows @ v + offset <= 0).all() else None
 
     def narrowed(self) -> Floats | None:
         """The other scalars of a large linear program, from the few slacks near their kinks; None elsewhere."""
@@ -241,10 +302,10 @@ class _Lines:
         """(F', F'', the sum of the sizes of the terms of F') at a point where no two lines meet."""
         height = self.slope * v + self.height
         active = self._active(height)
-        z = height[active]
-        rate = self.slope[active]
-        owner = self.owner[active]
-        slope, bend = self._costs(owner, z)
+        z, rate, bend = height[active], self.slope[active], self.curvature[active]
+        slope = self.first[active] + bend * z
+        if self.problem.losses:
+            slope, bend = self._with_losses(self.owner[active], z, slope, bend)
         own = float(self.bend[self.few[0]])
         first = self.problem.linear[self.few[0]] + own * v
         terms = slope * rate
@@ -259,14 +320,10 @@ class _Lines:
         candidates = np.flatnonzero(height == np.repeat(highest, self.counts))
         return np.asarray(candidates[np.diff(self.owner[candidates], prepend=-1) > 0], dtype=np.int64)
 
-    def _costs(self, owner: NDArray[np.int64], z: Floats) -> tuple[Floats, Floats]:
-        """(slope, curvature) of the cost of the given slacks at z."""
-        columns = self.slacks[owner]
-        curvature = self.bend[columns]
-        slope = self.problem.linear[columns] + curvature * z
-        bend = curvature.copy()
-        position = np.full(self.problem.size, -1)
-        position[columns] = np.arange(len(columns))
+    def _with_losses(self, owner: NDArray[np.int64], z: Floats, slope: Floats, bend: Floats) -> tuple[Floats, Floats]:
+        """(slope, curvature) with those of the losses of the given slacks at z added."""
+        slope, bend = slope.copy(), bend.copy()
+        position = _places(self.slacks[owner], self.problem.size)
         for loss in self.problem.losses:
             here = position[loss.columns]
             at = np.full(len(here), np.nan)
@@ -285,8 +342,7 @@ class _Lines:
             slope = (self.slope[shift:] - self.slope[:-shift])[same]
             height = (self.height[:-shift] - self.height[shift:])[same]
             cuts.append(height[slope != 0] / slope[slope != 0])
-        position = np.full(self.problem.size, -1)
-        position[self.slacks] = np.arange(len(self.slacks))
+        position = _places(self.slacks, self.problem.size)
         line_of = np.full(len(self.slacks), -1)
         line_of[self.owner] = np.arange(len(self.owner))
         for loss in self.problem.losses:
@@ -307,13 +363,17 @@ class _Lines:
 
 
 def _each_is_settled(
-    problem: ScalarProblem, slacks: NDArray[np.int64], owner: NDArray[np.int64], exact: NDArray[np.bool_]
+    problem: ScalarProblem,
+    slacks: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    exact: NDArray[np.bool_],
+    bend: Floats,
 ) -> bool:
     """Whether the best value of every slack is its highest line: it is fixed by an equation, or costs more above."""
     count = np.bincount(owner, minlength=len(slacks))
     fixed = np.zeros(len(slacks), dtype=bool)
     fixed[owner[exact]] = True
-    curved = problem.quadratic.diagonal()[slacks] > 0
+    curved = bend[slacks] > 0
     if np.any(fixed & (count > 1)) or np.any((count == 0) & ~curved):
         return False
     losses = np.zeros(problem.size, dtype=bool)
@@ -324,10 +384,10 @@ def _each_is_settled(
 
 
 def _bottoms(
-    problem: ScalarProblem, slacks: NDArray[np.int64], fixed: NDArray[np.int64]
+    problem: ScalarProblem, slacks: NDArray[np.int64], fixed: NDArray[np.int64], bend: Floats
 ) -> tuple[NDArray[np.int64], Floats]:
     """A level line for every slack of quadratic cost that no equation fixes: where its own cost is least."""
-    curvature = problem.quadratic.diagonal()[slacks]
+    curvature = bend[slacks]
     bent = curvature > 0
     bent[fixed] = False
     free = np.flatnonzero(bent)

@@ -66,18 +66,26 @@ class Entries(NamedTuple):
         return self._replace(data=self.data * by_row[self.rows])
 
 
-def stacked(parts: list[Entries], width: int) -> Entries:
-    """The rows of every part, one part below the other."""
+def summed(parts: list[Entries], shape: tuple[int, int]) -> Entries:
+    """The sum of matrices, the entries of all of them together."""
     if len(parts) == 1:
-        return parts[0]
-    starts = np.cumsum([0, *(part.shape[0] for part in parts)])
+        return parts[0]._replace(shape=shape)
     nothing = np.zeros(0, np.int64)
     return Entries(
-        np.concatenate([nothing, *(part.rows + start for part, start in zip(parts, starts, strict=False))]),
+        np.concatenate([nothing, *(part.rows for part in parts)]),
         np.concatenate([nothing, *(part.columns for part in parts)]),
         np.concatenate([np.zeros(0), *(part.data for part in parts)]),
-        (int(starts[-1]), width),
+        shape,
     )
+
+
+def stacked(parts: list[Entries], width: int) -> Entries:
+    """The rows of every part, one part below the other."""
+    height, below = 0, []
+    for part in parts:
+        below.append(part._replace(rows=part.rows + height) if height else part)
+        height += part.shape[0]
+    return summed(below, (height, width))
 
 
 def _compressed(
@@ -129,8 +137,8 @@ def linear_matrix(
         if column is None:
             constant += np.bincount(row, value, count)
         else:
-            parts.append(Entries(row, column, value, (0, columns)))
-    return stacked(parts, columns)._replace(shape=(count, columns)), constant
+            parts.append(Entries(row, column, value, (count, columns)))
+    return summed(parts, (count, columns)), constant
 
 
 def _entries(
@@ -160,15 +168,21 @@ def _entries(
     if points is not None and isinstance(vector, Vec):
         row = row * points[0] + points[1](vector, tuple(indexed_places(a, grid, values) for a in vector.args))
     value = _flat(coefficient * product_over(rest, order, lengths, values), shape)
-    keep = value != 0
-    if multiplier is None:
-        return _flat(row, shape)[keep], None, value[keep]
-    column = _flat(column_of(multiplier, tuple(indexed_places(a, grid, values) for a in multiplier.args)), shape)
-    keep &= column >= 0  # -1: outside the support of its family
-    return _flat(row, shape)[keep], column[keep], value[keep]
+    keep, rows = value != 0, _flat(row, shape)
+    column = None
+    if multiplier is not None:
+        column = _flat(column_of(multiplier, tuple(indexed_places(a, grid, values) for a in multiplier.args)), shape)
+        keep &= column >= 0  # -1: outside the support of its family
+    if keep.all():
+        return rows, column, value
+    return rows[keep], None if column is None else column[keep], value[keep]
 
 
 def _flat(array: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """An array brought to `shape`, its members in a row."""
     given = np.asarray(array)
-    return (given if given.shape == shape else np.broadcast_to(given, shape)).reshape(-1)
+    if given.shape == shape:
+        return given.reshape(-1)
+    result = np.empty(shape, given.dtype)
+    result[...] = given
+    return result.reshape(-1)

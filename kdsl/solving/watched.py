@@ -35,15 +35,20 @@ class WatchedGram:
         return self.inner.rows(indices)
 
     def matvec(self, vector: Floats) -> Floats:
-        """K v, in parts of the rows of K."""
-        gram = self.inner
-        if gram.kept is not None:
-            return gram.matvec(vector)
+        return self.inner.matvec(vector) if self.inner.is_small else self._in_parts(vector)
+
+    def expand(self, coefficients: Floats) -> Floats:
+        return self.inner.expand(coefficients) if self.inner.is_small else self._in_parts(coefficients)
+
+    def _in_parts(self, coefficients: Floats) -> Floats:
+        """K @ coefficients, in parts of the rows of K, from the points that carry something."""
+        gram, carrying = self.inner, np.flatnonzero(coefficients)
+        support, weight = gram.points[carrying], coefficients[carrying]
         result = np.empty(gram.size)
         rows = max(1, gram.size // PARTS, block_rows(gram.size, gram.memory))
         for start in range(0, gram.size, rows):
             part = gram.points[start : start + rows]
-            result[start : start + rows] = gram.kernel.expansion(gram.points, vector, part, gram.memory)
+            result[start : start + rows] = gram.kernel.expansion(support, weight, part, gram.memory)
             self.step(min(start + rows, gram.size), gram.size, "products with the kernel")
         return result
 

@@ -1,0 +1,34 @@
+"""Sorts vectors by their directions: those that are multiples of one another form a class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kdsl.solving.normal_form import Floats, Ints
+
+
+class Directions(NamedTuple):
+    """vector[k] = scale[k] * direction[label[k]]; the largest entry of each direction is 1."""
+
+    label: Ints
+    scale: Floats
+    direction: Floats
+
+    @property
+    def independent(self) -> bool:
+        return int(np.linalg.matrix_rank(self.direction)) == len(self.direction)
+
+
+def directions_of(vectors: Floats) -> Directions:
+    """The classes of the rows of an array, none of which is 0, in lexicographic order of their directions."""
+    scale = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
+    scaled = vectors / scale[:, None]
+    order = np.lexsort(scaled.T[::-1])
+    ordered = scaled[order]
+    first = np.ones(len(order), bool)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    label = np.empty(len(order), np.int64)
+    label[order] = np.cumsum(first) - 1
+    return Directions(label, scale, ordered[first])
