@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kdsl.algebra.derivation import Derivation, derive
@@ -71,6 +72,11 @@ class Session:
                 raise self._located(error) from None
         return self._derivations[key]
 
+    @cached_property
+    def _printed(self) -> Model:
+        """The model with its specification as printed, which is what model files hold."""
+        return self.model._replace(source=self._text())
+
     def _formulates(self) -> bool:
         try:
             return self.model.primal is not None
@@ -107,7 +113,7 @@ class Session:
         room = DEFAULT_MEMORY if memory is None else memory
         kept = self._kept
         parameters = bind_parameters(self.model, dict(given))
-        model, functions = with_kernels(self.model._replace(source=self._text()), kernels)
+        model, functions = with_kernels(self._printed, kernels)
         if data is not None:
             kept = None
             bound = bind(model, tables_from_data(model, data), **binding)
