@@ -58,9 +58,14 @@ def parse_spec(text: str, name: str = "model") -> Model:
 
 def read_spec(path: str) -> Model:
     """The model in a file; its name, where the file gives none, is the file's stem."""
+    return parse_spec(*read_text(path))
+
+
+def read_text(path: str) -> tuple[str, str]:
+    """The text of the spec in a file, and the name of its model where the text gives none."""
     from os.path import basename
 
     from kdsl.language.source import decode_source
 
     with open(path, "rb") as file:
-        return parse_spec(decode_source(file.read()), basename(path).removesuffix(".kspec"))
+        return decode_source(file.read()), basename(path).removesuffix(".kspec")

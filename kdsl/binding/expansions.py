@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kdsl.binding.kernels import Against, Kernel
 
 WORTHWHILE = 100_000  # kernel values below which NumPy is as quick
-MANY = 1_000_000  # kernel values below which one thread is as quick as several
+MANY = 1_000_000  # kernel values below which neither several threads nor single precision gain much
 SAMPLE = 8
 AGREEMENT = 1e-11
 CACHE = 1 << 23
@@ -77,9 +77,10 @@ class Expansion:
         given = self.kernel.native(points)
         assert given is not None
         at, coefficients = new_points(given.points), np.ascontiguousarray(self.coefficients, dtype=np.float64)
+        many = self.support.shape[0] * count >= MANY
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = available if self.support.shape[0] * count >= MANY else 1
-        if is_single(points):
+        threads = available if many else 1
+        if many and is_single(points):
             rough = self.core.values(coefficients, at, threads, True)
             if rough is not None:
                 return rough
@@ -101,7 +102,7 @@ class Expansion:
 
 
 def _product(block: Floats, coefficients: Floats) -> Floats:
-    """block @ coefficients; for one vector it costs less than to wake the threads of a BLAS, which spin on for a while."""
+    """block @ coefficients; one vector is not worth waking the threads of a BLAS, which spin on for a while."""
     return np.asarray(np.einsum("ij,j->i", block, coefficients) if coefficients.ndim == 1 else block @ coefficients)
 
 

@@ -23,7 +23,7 @@ from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import NOWHERE, KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
-from kdsl.solving.derived import derivation_of
+from kdsl.solving.derived import derivation_of, model_of
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
@@ -127,10 +127,10 @@ def solve(
 def read_model(spec: str | os.PathLike[str]) -> Model:
     """The checked model of a path or of a shipped spec's name."""
     from kdsl import resources
-    from kdsl.pipeline import read_spec
+    from kdsl.pipeline import read_text
 
     path = os.fspath(spec)
-    return read_spec(path if os.path.isfile(path) else resources.spec_path(path) or path)
+    return model_of(*read_text(path if os.path.isfile(path) else resources.spec_path(path) or path))
 
 
 def with_kernels(model: Model, overrides: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:

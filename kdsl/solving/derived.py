@@ -10,9 +10,16 @@ from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.energies import Energies, conic_form, energies_of
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
+from kdsl.pipeline import parse_spec
 
 _KEPT = 64
 Known = tuple[tuple[str, Fraction], ...]
+
+
+@lru_cache(maxsize=_KEPT)
+def model_of(text: str, name: str) -> Model:
+    """The checked model of a text."""
+    return parse_spec(text, name)
 
 
 def derivation_of(model: Model, known: Mapping[str, Fraction]) -> Derivation:

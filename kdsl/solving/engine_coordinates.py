@@ -194,13 +194,16 @@ def _independent(direction: Floats) -> Floats:
 
 def _rescale(h: Separable, source: Ints, scale: Floats) -> Separable:
     """h in the coordinates v_k = scale_k t_source(k): pieces are reversed where the scale is negative."""
-    first, count = h.offsets[source], np.diff(h.offsets)[source]
-    offsets = np.zeros(len(count) + 1, np.int64)
-    np.cumsum(count, out=offsets[1:])
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], count)
-    backwards = np.repeat(scale < 0, count)
-    piece = np.repeat(first, count) + np.where(backwards, np.repeat(count, count) - 1 - within, within)
-    a = np.repeat(scale, count)
+    if len(h.left) == h.size:
+        offsets, piece, a, backwards = h.offsets, source, scale, scale < 0
+    else:
+        first, count = h.offsets[source], np.diff(h.offsets)[source]
+        offsets = np.zeros(len(count) + 1, np.int64)
+        np.cumsum(count, out=offsets[1:])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], count)
+        backwards = np.repeat(scale < 0, count)
+        piece = np.repeat(first, count) + np.where(backwards, np.repeat(count, count) - 1 - within, within)
+        a = np.repeat(scale, count)
     left, right = h.left[piece] * a, h.right[piece] * a
     return Separable(
         offsets,

@@ -140,16 +140,20 @@ def _families(variables: tuple[DualVariable, ...], values: Values) -> dict[str, 
     start = 0
     for variable in variables:
         shape = tuple(values.size(size) for size in variable.sets)
-        if variable.support:
-            inside = support_mask(variable.support, variable.indices, variable.sets, values)
-        else:
-            inside = np.ones(shape, dtype=bool)
-        count = int(inside.sum())
-        positions = np.full(shape, -1, dtype=np.int64)
-        positions[inside] = np.arange(start, start + count)
+        positions = _numbered(variable, shape, start, values)
+        count = int(np.count_nonzero(positions >= 0))
         families[variable.label] = Family(variable, shape, positions, start, count)
         start += count
     return families
+
+
+def _numbered(variable: DualVariable, shape: tuple[int, ...], start: int, values: Values) -> NDArray[np.int64]:
+    if not variable.support:
+        return np.arange(start, start + int(np.prod(shape, dtype=int)), dtype=np.int64).reshape(shape)
+    inside = support_mask(variable.support, variable.indices, variable.sets, values)
+    positions = np.full(shape, -1, dtype=np.int64)
+    positions[inside] = np.arange(start, start + int(inside.sum()))
+    return positions
 
 
 # ---------------------------------------------------------------------- blocks
@@ -214,7 +218,8 @@ def _pieces(
     def members(poly: Poly | None, default: float = 0.0) -> Floats:
         if poly is None:
             return np.full(family.count, default)
-        return np.ascontiguousarray(evaluate(poly, values, lengths)[inside])
+        over = evaluate(poly, values, lengths)
+        return over.reshape(-1) if family.count == over.size else np.ascontiguousarray(over[inside])
 
     slope, curvature, kink = -members(cost.slope), -members(cost.curvature), -members(cost.kink)
     lower, upper = members(variable.lower, -np.inf), members(variable.upper, np.inf)
