@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kdsl.bench.own import SPECS, margins
 from kdsl.language.model import Model
 from kdsl.pipeline import parse_spec
 from kdsl.solving.api import Prepared, prepare
@@ -33,20 +34,6 @@ Floats = NDArray[np.float64]
 
 PEERS = ("OSQP", "CLARABEL", "PIQP", "PROXQP", "DAQP", "SCS", "HIGHS")
 PATIENCE = 20.0  # times our own a peer may take, relative to the ratio of 100 that is asked for
-
-MARGIN = """
-model {name}
-index  i in 1..l{indices}
-data   x[i] : input, y[i] : {{-1, 1}}{data}
-param  C : in (0, inf) = 1
-kernel k = rbf(gamma = 1)
-var    w : H(k), {bias}, xi[i] : real >= 0
-minimize 1/2 ||w||^2 + C * sum[i] xi[i]
-subject to
-  margin[i]: y[i] * (<w, phi(x[i])> + {b}) >= 1 - xi[i]
-{more}
-predict label({t}) = sign(<w, phi(t)> + {predicted})
-"""
 
 LOSS = """
 model {name}
@@ -69,11 +56,6 @@ class Variant(NamedTuple):
     text: str
     base: str
     more: Callable[[Floats, Floats, np.random.Generator], Mapping[str, Any]] = lambda X, y, rng: {}
-
-
-def margin(name: str, **parts: str) -> str:
-    blank = {"indices": "", "data": "", "bias": "b : real", "b": "b", "more": "", "t": "t", "predicted": "b"}
-    return MARGIN.format(name=name, **{**blank, **parts})
 
 
 def loss(name: str, term: str, own: str = "") -> str:
@@ -104,51 +86,25 @@ def features(X: Floats, y: Floats, rng: np.random.Generator) -> Mapping[str, Any
 
 OWN = "loss own(r) = max(max(-2 * r, -r / 2), max(r / 4, r - 1))"
 VARIANTS = (
-    Variant("C-SVC", margin("base"), ""),
+    Variant("C-SVC", SPECS["c-svc"], ""),
     Variant(
         "averages of two groups",
-        margin(
-            "fair",
+        margins(
             data=", g[i] : real",
             more="  over: sum[i] g[i] * (<w, phi(x[i])> + b) <= 0.1\n"
-            "  under: sum[i] g[i] * (<w, phi(x[i])> + b) >= -0.1",
+            "  under: sum[i] g[i] * (<w, phi(x[i])> + b) >= -0.1\n",
         ),
         "C-SVC",
         averages,
     ),
-    Variant(
-        "200 monotone pairs",
-        margin(
-            "mono",
-            indices=", j in 1..m",
-            data=", lo[j] : input, hi[j] : input",
-            more="  mono[j]: <w, phi(hi[j]) - phi(lo[j])> >= 0",
-        ),
-        "C-SVC",
-        monotone_pairs,
-    ),
-    Variant(
-        "a bias for each of 8 groups",
-        margin(
-            "biases",
-            indices=", g in groups",
-            data=", group[i] : groups",
-            bias="b[g] : real",
-            b="b[group[i]]",
-            t="t, g",
-            predicted="b[g]",
-        ),
-        "C-SVC",
-        groups,
-    ),
+    Variant("200 monotone pairs", SPECS["pairs"], "C-SVC", monotone_pairs),
+    Variant("a bias for each of 8 groups", SPECS["biases"], "C-SVC", groups),
     Variant(
         "an unpenalised part in 5 features",
-        margin(
-            "partly",
+        margins(
             data="".join(f", z{p}[i] : real" for p in range(5)),
             bias="b : real, " + ", ".join(f"c{p} : real" for p in range(5)),
-            b="b" + "".join(f" + c{p} * z{p}[i]" for p in range(5)),
-            predicted="b",
+            bias_of_i="b" + "".join(f" + c{p} * z{p}[i]" for p in range(5)),
         ),
         "C-SVC",
         features,

@@ -64,6 +64,14 @@ subject to
   margin[i]: <w, phi(x[i])> >= rho - xi[i]
 predict novelty(t) = rho - <w, phi(t)>
 """
+BIASES: Mapping[str, str] = {
+    "indices": ", g in groups",
+    "data": ", group[i] : groups",
+    "bias": "b[g] : real",
+    "bias_of_i": "b[group[i]]",
+    "formals": "t, g",
+    "bias_of_t": "b[g]",
+}
 OWN_LOSS = "loss own(r) = max(max(-2 * r - 1, -r / 2), max(r / 4, r - 1))\n"
 
 
@@ -91,14 +99,7 @@ SPECS: Mapping[Kind, str] = {
         data=", lo[j] : input, hi[j] : input",
         more="  mono[j]: <w, phi(hi[j]) - phi(lo[j])> >= 0\n",
     ),
-    "biases": margins(
-        indices=", g in groups",
-        data=", group[i] : groups",
-        bias="b[g] : real",
-        bias_of_i="b[group[i]]",
-        formals="t, g",
-        bias_of_t="b[g]",
-    ),
+    "biases": margins(**BIASES),
     "nu-svc": NU,
     "one-class": ONE_CLASS,
     "huber": weighed(f"huber(y[i] - (<w, phi(x[i])> + b); {HUBER_C})"),

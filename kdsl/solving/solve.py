@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from kdsl.algebra.energies import conic_form
 from kdsl.algebra.numeric import evaluate
@@ -77,9 +78,9 @@ def solve_posed(
             _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
             raw = chosen.backend.solve(lowered.problem, options, start, progress)
-            point = certify(posed, raw.theta, lowered=lowered)
-            raw, point = _tightened(posed, options, chosen, raw, point, began, progress)
-            raw, point, chosen = _by_others(posed, options, chosen, raw, point, began, progress)
+            first = _Attempt(raw, certify(posed, raw.theta, lowered=lowered), chosen)
+            asked = _Asked(posed, options, progress, began)
+            raw, point, chosen = _by_others(asked, _tightened(asked, first))
     ended = time.perf_counter()
     seconds = {
         "lower": lowered_at - began,
@@ -133,50 +134,59 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
             return
 
 
-def _tightened(
-    posed: Posed,
-    options: Options,
-    chosen: Route,
-    raw: RawSolution,
-    point: Point,
-    began: float,
-    progress: Progress | None,
-) -> tuple[RawSolution, Point]:
+class _Asked(NamedTuple):
+    """What is asked for, of what, and since when: the same for each attempt."""
+
+    posed: Posed
+    options: Options
+    progress: Progress | None
+    began: float
+
+    @property
+    def left(self) -> float:
+        return self.options.time_limit - (time.perf_counter() - self.began)
+
+
+class _Attempt(NamedTuple):
+    """A backend's answer, and what it proves."""
+
+    raw: RawSolution
+    point: Point
+    chosen: Route
+
+
+def _tightened(asked: _Asked, attempt: _Attempt) -> _Attempt:
     """Where a solver that says it is done is not done by the certificate: asked again for more, from where it is."""
+    options = asked.options
     for factor in _STRICTER:
+        raw, point, chosen = attempt
+        left = asked.left
         proven = point.certificate.status(options.tol, options.kkt_tol)
-        left = options.time_limit - (time.perf_counter() - began)
         if proven == "optimal" or raw.status != "solved" or left <= 0:
             break
         kkt_tol = None if options.kkt_tol is None else options.kkt_tol * factor
         stricter = replace(options, tol=options.tol * factor, kkt_tol=kkt_tol, time_limit=left)
-        again = chosen.backend.solve(point.lowered.problem, stricter, raw.theta, progress)
+        again = chosen.backend.solve(point.lowered.problem, stricter, raw.theta, asked.progress)
         raw = replace(again, iterations=raw.iterations + again.iterations, seconds=raw.seconds + again.seconds)
-        point = certify(posed, raw.theta, lowered=point.lowered)
-    return raw, point
+        attempt = _Attempt(raw, certify(asked.posed, raw.theta, lowered=point.lowered), chosen)
+    return attempt
 
 
-def _by_others(
-    posed: Posed,
-    options: Options,
-    chosen: Route,
-    raw: RawSolution,
-    point: Point,
-    began: float,
-    progress: Progress | None,
-) -> tuple[RawSolution, Point, Route]:
+def _by_others(asked: _Asked, attempt: _Attempt) -> _Attempt:
     """Where nothing can be claimed of an answer, others are tried in turn; the best answer is kept with its route."""
+    posed, options = asked.posed, asked.options
     convex = all(space.repair is None or _is_known_convex(space.repair) for space in posed.spaces.values())
+    raw, point, chosen = attempt
     taken = chosen
     while convex and raw.status in _FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol):
-        left = options.time_limit - (time.perf_counter() - began)
+        left = asked.left
         following = next_route(taken, f"{raw.message}; the relative gap is {point.certificate.rel_gap:.1e}")
         if following is None or left <= 0:
             break
         taken = following
         patience = max(_PATIENCE, _PATIENCE * raw.seconds)
-        asked = replace(options, time_limit=min(left, patience))
-        other = taken.backend.solve(point.lowered.problem, asked, raw.theta, progress)
+        patient = replace(options, time_limit=min(left, patience))
+        other = taken.backend.solve(point.lowered.problem, patient, raw.theta, asked.progress)
         if other.status in ("time_limit", "iteration_limit") and other.seconds < left:
             other = replace(other, status="stalled", message=f"{taken.backend.name} took too long")
         reached = certify(posed, other.theta, lowered=point.lowered)
@@ -184,7 +194,7 @@ def _by_others(
             raw, point, chosen = other, reached, taken
         else:
             chosen = replace(chosen, warnings=taken.warnings)
-    return raw, point, chosen
+    return _Attempt(raw, point, chosen)
 
 
 # ---------------------------------------------------------------- the solution

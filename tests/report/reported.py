@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import csv
-import io
 import random
-import sys
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 import pytest
-
-from kdsl.cli.main import main
+from command_runs import kdsl
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CRESCENTS = str(ROOT / "examples" / "crescents.csv")
 TITLE = "<img src=x onerror=alert(1)> &amp; </title><script>alert(2)</script>"
 HOSTILE = ("<script>alert(3)</script>", '"><svg onload=alert(4)>', "`&lt;\u202eb\u0007'$x^2$")
 LABELS = ("<b>in</b>", "&amp;out")
-
-
-class Outcome(NamedTuple):
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-def kdsl(*arguments: object) -> Outcome:
-    """One command, its streams caught."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdout", streams[0])
-        patch.setattr(sys, "stderr", streams[1])
-        code = main([str(a) for a in arguments])
-    texts = []
-    for stream in streams:
-        stream.flush()
-        texts.append(stream.buffer.getvalue().decode("utf-8"))  # type: ignore[attr-defined]
-    return Outcome(code, *texts)
 
 
 SPEC = (ROOT / "specs" / "svm_1norm.kspec").read_text(encoding="utf-8")

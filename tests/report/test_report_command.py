@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from browser import Browser
-from reported import CRESCENTS, kdsl
+from command_runs import kdsl
+from reported import CRESCENTS
 
 from kdsl.models.container import pack, unpack
 

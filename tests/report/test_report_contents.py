@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_runs import kdsl
 from hypothesis import given
 from hypothesis import strategies as st
-from reported import CRESCENTS, ROOT, folder, kdsl, page
+from reported import CRESCENTS, ROOT, folder, page
 
 import kdsl as package
 from kdsl.language.diagnostics import Diagnostic

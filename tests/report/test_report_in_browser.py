@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from browser import Browser
-from reported import COMMANDS, HOSTILE, LABELS, TITLE, kdsl, page
+from command_runs import kdsl
+from reported import COMMANDS, HOSTILE, LABELS, TITLE, page
 
 pytestmark = pytest.mark.xdist_group("browser")
 

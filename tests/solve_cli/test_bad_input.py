@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_runs import Outcome, kdsl, write_table
+from cli_runs import write_table
+from command_runs import Outcome, kdsl
 
 GOOD = "u,v,y\n" + "".join(f"{n % 7},{n % 3},{1 if n % 2 else -1}\n" for n in range(12))
 

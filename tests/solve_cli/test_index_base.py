@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_runs import kdsl
+from command_runs import kdsl
 
 TEXT = "".join(f"{sign} 1:{n % 7} 2:{n % 3 + sign}\n" for n in range(12) for sign in (1, -1))
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_runs import kdsl, write_table
+from cli_runs import write_table
+from command_runs import kdsl
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_runs import kdsl, solved
+from cli_runs import solved
+from command_runs import kdsl
 
 ROWS = "".join(f"{n % 7},{n % 3},{1 if n % 2 else -1}\n" for n in range(12))
 PYTHON = """import numpy as np

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli_runs import kdsl, solved, write_table
+from cli_runs import solved, write_table
+from command_runs import kdsl
 from libsvm_mapping import Figures, c_svc, nu_svc, one_class
 
 from kdsl import load_model

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli_runs import kdsl, solved, write_table
+from cli_runs import solved, write_table
+from command_runs import kdsl
 
 import kdsl as package
 from kdsl.cli.verbs import predict as predict_verb

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_runs import kdsl, write_table
+from cli_runs import write_table
+from command_runs import kdsl
 
 from kdsl.models.verification import array_findings, close
 

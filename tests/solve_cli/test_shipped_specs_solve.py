@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_runs import Outcome, kdsl, write_table
+from cli_runs import write_table
+from command_runs import Outcome, kdsl
 
 from kdsl import resources
 from kdsl.language.model import Datum, Model

@@ -5,37 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kdsl.bench.own import SPECS, margins
 from kdsl.pipeline import parse_spec
 from kdsl.solving.api import solve
 
-SPEC = """
-model extended
-index  i in 1..l{indices}
-data   x[i] : input, y[i] : {{-1, 1}}{data}
-param  C : in (0, inf) = 1
-kernel k = rbf(gamma = 0.3)
-var    w : H(k), {bias}, xi[i] : real >= 0
-minimize 1/2 ||w||^2 + C * sum[i] xi[i]
-subject to
-  margin[i]: y[i] * (<w, phi(x[i])> + {b}) >= 1 - xi[i]
-{more}
-"""
-PLAIN = {"indices": "", "data": "", "bias": "b : real", "b": "b", "more": ""}
-AVERAGES = {
-    "data": ", g[i] : real",
-    "more": "  over: sum[i] g[i] * (<w, phi(x[i])> + b) <= 0.1\n  under: sum[i] g[i] * (<w, phi(x[i])> + b) >= -0.1",
-}
-PAIRS = {
-    "indices": ", j in 1..m",
-    "data": ", lo[j] : input, hi[j] : input",
-    "more": "  mono[j]: <w, phi(hi[j]) - phi(lo[j])> >= 0",
-}
-BIASES = {
-    "indices": ", g in groups",
-    "data": ", group[i] : groups",
-    "bias": "b[g] : real",
-    "b": "b[group[i]]",
-}
+KERNEL = {"k": "rbf(gamma = 0.3)"}
+AVERAGES = margins(
+    data=", g[i] : real",
+    more="  over: sum[i] g[i] * (<w, phi(x[i])> + b) <= 0.1\n  under: sum[i] g[i] * (<w, phi(x[i])> + b) >= -0.1\n",
+)
 
 
 def examples(n=700):
@@ -53,11 +31,14 @@ def examples(n=700):
     return {"x": X, "y": y}, more
 
 
-@pytest.mark.parametrize(("parts", "names"), [(AVERAGES, "g"), (PAIRS, "lo hi"), (BIASES, "group")])
-def test_the_certificate_proves_them_optimal_at_the_first_attempt(parts, names):
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [(AVERAGES, "g"), (SPECS["pairs"], "lo hi"), (SPECS["biases"], "group")],
+    ids=["averages", "pairs", "biases"],
+)
+def test_the_certificate_proves_them_optimal_at_the_first_attempt(text, names):
     data, more = examples()
-    text = SPEC.format(**{**PLAIN, **parts})
-    got = solve(parse_spec(text), {**data, **{name: more[name] for name in names.split()}})
+    got = solve(parse_spec(text), {**data, **{name: more[name] for name in names.split()}}, kernels=KERNEL)
     assert got.status == "optimal" and got.backend == "engine"
     assert got.certificate.rel_gap <= 1e-6 and got.certificate.primal_residual <= 1e-6
     assert got.certificate.dual_residual <= 1e-12
@@ -68,6 +49,6 @@ def test_averages_that_balance_leave_the_bias_alone():
     """sum g = 0 but for rounding: over and under have no entry in b's row, and b stays of the size of f."""
     data, more = examples()
     assert 0 < abs(more["g"].sum()) < 1e-14
-    got = solve(parse_spec(SPEC.format(**{**PLAIN, **AVERAGES})), {**data, "g": more["g"]})
+    got = solve(parse_spec(AVERAGES), {**data, "g": more["g"]}, kernels=KERNEL)
     assert abs(got.scalars["b"]) < 2
     assert max(r.value for r in got.certificate.residuals if r.condition in ("over", "under")) <= 1e-6

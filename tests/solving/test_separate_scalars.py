@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from test_general_formulations import BIASES, PLAIN, SPEC, examples
+from test_general_formulations import KERNEL, examples
 
+from kdsl.bench.own import BIASES, margins
 from kdsl.pipeline import parse_spec
 from kdsl.solving import scalars
 from kdsl.solving.api import prepare
@@ -21,8 +22,7 @@ from kdsl.solving.scalar_problem import ScalarProblem
 def scalar_problem(more: str = "") -> ScalarProblem:
     """The scalars of a soft margin with 8 biases, w far from its best."""
     data, rest = examples(300)
-    text = SPEC.format(**{**PLAIN, **BIASES, "more": more})
-    posed = prepare(parse_spec(text), {**data, "group": rest["group"]}).posed
+    posed = prepare(parse_spec(margins(**BIASES, more=more)), {**data, "group": rest["group"]}, kernels=KERNEL).posed
     form = lower(posed.energies, posed.values, posed.spaces).problem
     return certify(posed, engine.solve(form, tol=0.3).theta).scalar_problem
 
@@ -33,7 +33,7 @@ def by_linear_program(problem: ScalarProblem) -> float:
     return float(answer.fun) + problem.constant
 
 
-@pytest.mark.parametrize("more", ["", "  floor[g]: b[g] >= 0.3"])
+@pytest.mark.parametrize("more", ["", "  floor[g]: b[g] >= 0.3\n"])
 def test_biases_one_by_one_are_optimal(more: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = scalar_problem(more)
     monkeypatch.setattr(scalars, "least_scalars", None)  # it is not asked

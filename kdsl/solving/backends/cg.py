@@ -17,7 +17,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, always, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
 from kdsl.solving.native_kernel import rough_product
@@ -180,14 +180,10 @@ def _accepts(facts: Facts) -> str | None:
     return None if facts.rows <= 2000 else f"it eliminates at most 2,000 rows; here are {facts.rows:,}"
 
 
-BACKEND = Backend(
+BACKEND = part_of_kdsl(
     name="cg",
     takes="linear systems (no box, curved quadratic cost, equality rows) of any size; conjugate gradients",
     accuracy=1e-9,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_accepts,
-    installed=always,
-    version=own_version,
     solve=solve,
 )

@@ -15,7 +15,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, always, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.backends.reference import exact_step, one_sided
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, Ints, NormalForm, Separable
@@ -212,14 +212,10 @@ def _accepts(facts: Facts) -> str | None:
     return None
 
 
-BACKEND = Backend(
+BACKEND = part_of_kdsl(
     name="coordinate",
     takes="problems without rows (no bias): a box and any piecewise quadratic cost; best below 5,000",
     accuracy=1e-9,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_accepts,
-    installed=always,
-    version=own_version,
     solve=solve,
 )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, always, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.expand import quadratic_part
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
@@ -180,14 +180,10 @@ def _accepts(facts: Facts) -> str | None:
     return None
 
 
-BACKEND = Backend(
+BACKEND = part_of_kdsl(
     name="direct",
     takes="linear systems (no box, quadratic cost, equality rows) of up to 20,000 equations; Cholesky",
     accuracy=1e-9,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_accepts,
-    installed=always,
-    version=own_version,
     solve=solve,
 )

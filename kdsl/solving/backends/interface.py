@@ -84,11 +84,32 @@ def version_of(distribution: str) -> str:
         return ""
 
 
-def own_version() -> str:
+def part_of_kdsl(
+    name: str,
+    takes: str,
+    accuracy: float,
+    accepts: Callable[[Facts], str | None],
+    solve: Solve,
+    *,
+    compiled: bool = False,
+    entropies: bool = False,
+) -> Backend:
+    """A backend that comes with kdsl; `compiled` says that it needs the core."""
+    return Backend(
+        name=name,
+        takes=takes,
+        accuracy=accuracy,
+        licence="BSD-3-Clause",
+        package="",
+        accepts=accepts,
+        installed=lambda: not compiled or is_importable("kdsl._core"),
+        version=_own_version,
+        solve=solve,
+        entropies=entropies,
+    )
+
+
+def _own_version() -> str:
     from kdsl import __version__
 
     return __version__
-
-
-def always() -> bool:
-    return True

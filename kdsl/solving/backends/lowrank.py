@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, is_importable, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
@@ -153,14 +153,11 @@ def _accepts(facts: Facts) -> str | None:
     return None
 
 
-BACKEND = Backend(
+BACKEND = part_of_kdsl(
     name="lowrank",
     takes="kernels of rank up to 1,000 (few features, or measured), up to 64 rows, any size; interior point method",
     accuracy=1e-9,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_accepts,
-    installed=lambda: is_importable("kdsl._core"),
-    version=own_version,
+    compiled=True,
     solve=solve,
 )

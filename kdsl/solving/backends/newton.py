@@ -15,7 +15,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, always, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.expand import quadratic_part
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Entropies, Floats, NormalForm
@@ -145,15 +145,11 @@ def _accepts(facts: Facts) -> str | None:
     return None
 
 
-BACKEND = Backend(
+BACKEND = part_of_kdsl(
     name="newton",
     takes=f"duals of up to {LARGEST:,} coordinates that each have an entropy: logistic and multinomial losses",
     accuracy=1e-12,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_accepts,
-    installed=always,
-    version=own_version,
     solve=solve,
     entropies=True,
 )

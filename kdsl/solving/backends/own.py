@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, always, is_importable, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import RawSolution
@@ -60,26 +60,19 @@ def _any(facts: Facts) -> str | None:
     return None
 
 
-ENGINE = Backend(
+ENGINE = part_of_kdsl(
     name="engine",
     takes="every normal form of any size; sequential minimal optimisation in compiled code",
     accuracy=1e-9,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_any,
-    installed=lambda: is_importable("kdsl._core"),
-    version=own_version,
+    compiled=True,
     solve=_engine,
 )
-REFERENCE = Backend(
+REFERENCE = part_of_kdsl(
     name="reference",
     takes="every normal form of up to 1,000 coordinates; the engine's algorithm, written to be read",
     accuracy=1e-6,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_small,
-    installed=always,
-    version=own_version,
     solve=_reference,
 )
 BACKENDS = (ENGINE, REFERENCE)

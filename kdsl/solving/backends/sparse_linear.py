@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.backends.interface import Backend, Options, Progress, is_importable, own_version
+from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm, Separable
@@ -111,14 +111,11 @@ def _accepts(facts: Facts) -> str | None:
     return None if facts.rows <= MOST_ROWS else f"its limit is {MOST_ROWS} rows; here are {facts.rows:,}"
 
 
-BACKEND = Backend(
+BACKEND = part_of_kdsl(
     name="sparse-linear",
     takes="linear kernels, sparse points of many features, up to 8 rows; dual coordinate descent with w at hand",
     accuracy=1e-6,
-    licence="BSD-3-Clause",
-    package="",
     accepts=_accepts,
-    installed=lambda: is_importable("kdsl._core"),
-    version=own_version,
+    compiled=True,
     solve=solve,
 )
