@@ -2,8 +2,8 @@
 //
 // Solves   U'U = A, then A x = b.
 // Given    the upper triangle of A, which U overwrites, in single or in double precision.
-// How      right-looking by blocks of rows (Golub and Van Loan, 4.2.6): a block's triangle is factorised and inverted by
-//          plain loops; its other columns, and the rest of the triangle, follow by the products of the linear
+// How      right-looking by blocks of rows (Golub and Van Loan, 4.2.6): a block's triangle is factorised and inverted
+//          by plain loops; its other columns, and the rest of the triangle, follow by the products of the linear
 //          kernel (micro.hpp), panel by panel. A pivot that is lost to rounding freezes its coordinate.
 #pragma once
 

@@ -18,7 +18,9 @@ constexpr std::int64_t kBetweenChecks = 256;
 constexpr int kBetweenExchanges = 8;
 constexpr std::int64_t kFewest = 200;       // steps between two looks at how fast the gap falls
 constexpr std::int64_t kMostNewton = 6144;  // free coordinates in a Newton step
-constexpr int kPasses = 4;                  // factorisations for one Newton step, each without what the last carried out
+constexpr int kPasses = 4;                  // factorisations for one Newton step, each without those carried out
+constexpr double kRow = 4;                  // windows of steps that blocked Newton steps in a row may cost
+constexpr double kMostPatience = 64;
 constexpr std::int64_t kMany = 4;           // of the free coordinates is more than are pinned at once
 constexpr std::int64_t kColumns = 512;      // of a product in one task
 // Nanoseconds: of a step beside its passes, and of these for each column; and operations in one, of a factorisation.
@@ -44,7 +46,7 @@ struct Watch {
     }
     // What a Newton step that did not help much calls for.
     void tried(bool helped) {
-        patience = helped && before < 0.5 * at_last ? 1 : 2 * patience;
+        patience = helped && before < 0.5 * at_last ? 1 : std::min(2 * patience, kMostPatience);
         at_last = before;
     }
 };
@@ -172,7 +174,10 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
         if (steps % kBetweenChecks == kBetweenChecks - 1) control.check();
         if (const double left = watch.left(gap, goal); left > 0 && left > watch.patience * newton_cost()) {
             if (free_.size() > 1 && std::int64_t(free_.size()) <= kMostNewton) {
-                watch.tried(newton(t, control));
+                NewtonEnd end = newton(t, control);
+                for (double spent = newton_cost(); end == NewtonEnd::blocked && spent < kRow * double(watch.window);)
+                    end = newton(t, control), spent += newton_cost();
+                watch.tried(end != NewtonEnd::failed);
                 continue;
             }
         }
@@ -235,9 +240,9 @@ double Dense<T, K>::newton_cost() {
     return (factor + kGather * m * m) / (kStep + kColumn * double(n_));
 }
 
-// A Newton step on the free coordinates; false where it does not descend.
+// A Newton step on the free coordinates, `blocked` where it ends at a break point.
 template <class T, class K>
-bool Dense<T, K>::newton(std::vector<double>& t, Control& control) {
+NewtonEnd Dense<T, K>::newton(std::vector<double>& t, Control& control) {
     const std::int64_t m = std::int64_t(free_.size());
     control.check();
     std::vector<Room> room(m);
@@ -255,10 +260,10 @@ bool Dense<T, K>::newton(std::vector<double>& t, Control& control) {
         bend += way[a] * (image[i] + way[a] * room[a].curvature);
         if (way[a] != 0) clear = std::min(clear, (way[a] > 0 ? room[a].above : room[a].below) / way[a]);
     }
-    if (!(slope < 0)) return false;
+    if (!(slope < 0)) return NewtonEnd::failed;
     const double best = bend > 0 ? -slope / bend : kInfinity;
     const double tau = inside && best > 0.5 ? 1.0 : std::min(best, clear);  // all of it descends if best > 1/2
-    if (!(tau > 0) || std::isinf(tau)) return false;
+    if (!(tau > 0) || std::isinf(tau)) return NewtonEnd::failed;
     for (std::int64_t a = 0; a < m; ++a) {
         const std::int64_t i = free_[a], k = set_[i];
         const double end = way[a] > 0 ? room[a].above : room[a].below;
@@ -268,7 +273,7 @@ bool Dense<T, K>::newton(std::vector<double>& t, Control& control) {
     for (std::int64_t i = 0; i < n_; ++i) f_[i] = T(double(f_[i]) + tau * image[i]);
     update(0, 0.0, 0, 0.0);
     ++control.iterations;
-    return true;
+    return tau == clear && !inside ? NewtonEnd::blocked : NewtonEnd::taken;
 }
 
 // The Newton direction of the free coordinates, those that it would carry out of their pieces pinned at the ends, again

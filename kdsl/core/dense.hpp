@@ -24,6 +24,7 @@
 
 namespace kdsl {
 
+enum class NewtonEnd { failed, blocked, taken };
 enum class DenseEnd { converged, limit, stuck, unbounded };
 
 struct DenseResult {
@@ -64,7 +65,7 @@ private:
         double below, above, curvature;
     };
     double newton_cost();
-    bool newton(std::vector<double>& t, Control& control);
+    NewtonEnd newton(std::vector<double>& t, Control& control);
     bool newton_way(const std::vector<Room>& room, std::vector<double>& way);
     std::vector<double> product(const std::vector<double>& way) const;
     std::vector<double> free_rows(std::int64_t& r) const;

@@ -10,6 +10,17 @@ namespace kdsl {
 
 using Indices = std::vector<std::int64_t>;
 
+class RowSource {
+public:
+    virtual ~RowSource() = default;
+
+    // Whether a block costs as much as the whole of its rows.
+    virtual bool whole() const = 0;
+    // out[i * stride + j] = Q[which[i], cols[j]].
+    virtual void rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) = 0;
+    virtual void rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) = 0;
+};
+
 class Hessian {
 public:
     virtual ~Hessian() = default;
@@ -23,6 +34,9 @@ public:
     // out[i * stride + j] = Q[set[i], set[j]].
     virtual void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) = 0;
     virtual void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) = 0;
+
+    // Where rows can be had as well, else nullptr.
+    virtual RowSource* row_source() { return nullptr; }
 
     // f[cols[j]] += sum_i coefficient[i] Q[rows[i], cols[j]]; `exact` asks for double precision throughout.
     virtual void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,

@@ -175,6 +175,7 @@ const char* word(Reason reason) {
 Strategy strategy_of(const std::string& name) {
     if (name == "automatic") return Strategy::automatic;
     if (name == "full") return Strategy::full;
+    if (name == "stored_rows") return Strategy::stored_rows;
     if (name == "working_set") return Strategy::working_set;
     throw std::invalid_argument("no strategy is called " + name);
 }

@@ -102,18 +102,28 @@ double NativeHessian::times(std::int64_t k, const std::vector<double>& values) c
 }
 
 template <class T>
-void NativeHessian::single_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
-    const std::int64_t n = std::int64_t(set.size());
-    Indices points(n, -1);
-    std::vector<double> scale(n, 1.0);
-    for (std::int64_t i = 0; i < n; ++i) {
+void NativeHessian::single_block(const Indices& row_set, const Indices& col_set, T* out, std::int64_t stride,
+                                 Pool& pool) {
+    const bool symmetric = &row_set == &col_set;
+    const Single rows = single(row_set), other = symmetric ? Single{} : single(col_set);
+    const Single& cols = symmetric ? rows : other;
+    blocks_.block(rows.points, symmetric ? rows.points : cols.points, out, stride, pool);
+    if (rows.plain && cols.plain) return;
+    pool.run(std::int64_t(row_set.size()), [&](std::int64_t i, int) {
+        for (std::size_t j = 0; j < col_set.size(); ++j)
+            out[i * stride + std::int64_t(j)] *= T(rows.scale[i] * cols.scale[j]);
+    });
+}
+
+// The points of atoms of one point each, -1 for none, and their coefficients.
+NativeHessian::Single NativeHessian::single(const Indices& set) const {
+    Single out{Indices(set.size(), -1), std::vector<double>(set.size(), 1.0), true};
+    for (std::size_t i = 0; i < set.size(); ++i) {
         const std::int64_t e = atoms_.start[set[i]];
-        if (e < atoms_.start[set[i] + 1]) points[i] = atoms_.point[e], scale[i] = atoms_.coefficient[e];
+        if (e < atoms_.start[set[i] + 1]) out.points[i] = atoms_.point[e], out.scale[i] = atoms_.coefficient[e];
+        out.plain = out.plain && out.scale[i] == 1.0;
     }
-    blocks_.block(points, points, out, stride, pool);
-    if (std::all_of(scale.begin(), scale.end(), [](double s) { return s == 1.0; })) return;
-    for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t j = 0; j < n; ++j) out[i * stride + j] *= T(scale[i] * scale[j]);
+    return out;
 }
 
 // K between the points, in room that is kept for the next time.
@@ -131,7 +141,7 @@ const T* NativeHessian::gram_of(const Indices& points, Pool& pool) {
 
 template <class T>
 void NativeHessian::any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
-    if (single_) return single_block(set, out, stride, pool);
+    if (single_) return single_block(set, set, out, stride, pool);
     compute_products(pool);
     const Indices points = points_of(set);
     const std::int64_t n = std::int64_t(set.size()), m = std::int64_t(points.size());
@@ -202,6 +212,14 @@ void NativeHessian::block(const Indices& set, float* out, std::int64_t stride, P
 
 void NativeHessian::block(const Indices& set, double* out, std::int64_t stride, Pool& pool) {
     any_block(set, out, stride, pool);
+}
+
+void NativeHessian::rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) {
+    single_block(which, cols, out, stride, pool);
+}
+
+void NativeHessian::rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) {
+    single_block(which, cols, out, stride, pool);
 }
 
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,

@@ -23,7 +23,7 @@ struct Atoms {
     std::int64_t entries(std::int64_t k) const { return start[k + 1] - start[k]; }
 };
 
-class NativeHessian final : public Hessian {
+class NativeHessian final : public Hessian, public RowSource {
 public:
     // Throws std::invalid_argument for a point that is not finite.
     NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro);
@@ -34,14 +34,25 @@ public:
     double entry_cost() const override { return linear_ ? 0.1 : 0.15 + 0.01 * double(features_); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
+    RowSource* row_source() override { return single_ && !linear_ ? this : nullptr; }
+    bool whole() const override { return false; }
+    void rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) override;
+    void rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) override;
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
                     double* f, Pool& pool) override;
 
 private:
     template <class T>
     void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
+    struct Single {
+        Indices points;
+        std::vector<double> scale;
+        bool plain;  // every coefficient is 1
+    };
+    Single single(const Indices& set) const;
+    // Rows and columns of atoms of one point each; the same list twice makes a symmetric block.
     template <class T>
-    void single_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
+    void single_block(const Indices& row_set, const Indices& col_set, T* out, std::int64_t stride, Pool& pool);
     template <class T>
     const T* gram_of(const Indices& points, Pool& pool);
     bool is_heavy(std::int64_t k) const { return heavy_slot_[k] >= 0; }

@@ -20,7 +20,8 @@ struct Problem {
     std::int64_t size() const { return h.size(); }
 };
 
-enum class Strategy { automatic, full, working_set };
+// The whole of Q stored; rows of it, from when they are first wanted; nothing but the block of a working set.
+enum class Strategy { automatic, full, stored_rows, working_set };
 
 struct Options {
     double tolerance = 1e-6;      // on the duality gap, relative to max(1, |value|)

@@ -33,16 +33,27 @@ void PythonHessian::each_row(const Indices& rows, Use use) {
     }
 }
 
-void PythonHessian::block(const Indices& set, float* out, std::int64_t stride, Pool&) {
-    each_row(set, [&](std::int64_t i, const double* row) {
-        for (std::size_t j = 0; j < set.size(); ++j) out[i * stride + std::int64_t(j)] = float(row[set[j]]);
+template <class T>
+void PythonHessian::choose(const Indices& which, const Indices& cols, T* out, std::int64_t stride) {
+    each_row(which, [&](std::int64_t i, const double* row) {
+        for (std::size_t j = 0; j < cols.size(); ++j) out[i * stride + std::int64_t(j)] = T(row[cols[j]]);
     });
 }
 
+void PythonHessian::block(const Indices& set, float* out, std::int64_t stride, Pool&) {
+    choose(set, set, out, stride);
+}
+
 void PythonHessian::block(const Indices& set, double* out, std::int64_t stride, Pool&) {
-    each_row(set, [&](std::int64_t i, const double* row) {
-        for (std::size_t j = 0; j < set.size(); ++j) out[i * stride + std::int64_t(j)] = row[set[j]];
-    });
+    choose(set, set, out, stride);
+}
+
+void PythonHessian::rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool&) {
+    choose(which, cols, out, stride);
+}
+
+void PythonHessian::rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool&) {
+    choose(which, cols, out, stride);
 }
 
 void PythonHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool,

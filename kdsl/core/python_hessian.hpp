@@ -11,7 +11,7 @@
 
 namespace kdsl {
 
-class PythonHessian final : public Hessian {
+class PythonHessian final : public Hessian, public RowSource {
 public:
     // rows(indices: int64 array of length m) -> float64 array of shape (m, size).
     PythonHessian(std::int64_t size, nanobind::callable rows) : size_(size), rows_(std::move(rows)) {}
@@ -21,6 +21,10 @@ public:
     double entry_cost() const override { return 100; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
+    RowSource* row_source() override { return this; }
+    bool whole() const override { return true; }
+    void rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) override;
+    void rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) override;
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
                     double* f, Pool& pool) override;
 
@@ -30,6 +34,8 @@ private:
     // Calls use(i, row) for each row of Q, asked for in chunks of bounded size.
     template <class Use>
     void each_row(const Indices& rows, Use use);
+    template <class T>
+    void choose(const Indices& which, const Indices& cols, T* out, std::int64_t stride);
 
     std::int64_t size_;
     nanobind::callable rows_;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "stages.hpp"
+#include "stored_hessian.hpp"
 
 namespace kdsl {
 
@@ -17,6 +18,8 @@ constexpr std::int64_t kSmall = 500;
 constexpr std::int64_t kFull = 1200;
 // An entry of Q that takes more nanoseconds than this is stored where memory allows, else computed when needed.
 constexpr double kDear = 1.0;
+// Of the memory that rows may take, and the bytes for each coordinate that make storing them worth while.
+constexpr double kForRows = 0.5, kFewRows = 8 * 64;
 // A gap above this times the size of the gradient can be reached with a gradient in single precision.
 constexpr double kSingle = 1e-5;
 // A first stage in single precision gets to this times the size of the gradient at the start, which is the largest.
@@ -37,9 +40,10 @@ constexpr std::int64_t kSample = 256;
 
 class Solve {
 public:
-    Solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control)
+    Solve(const Problem& problem, const Options& options, bool full, std::vector<double> t, Control& control)
         : problem_(problem),
           options_(options),
+          full_(full),
           control_(control),
           pool_(options.threads, [&control] { control.check(); }),
           exchange_(problem.classes.decoupled ? nullptr : std::make_unique<Exchange>(problem.classes)),
@@ -63,11 +67,9 @@ public:
 private:
     void stages() {
         const Micro& micro = choose_micro();
-        const bool full = holds_all();
         const std::unique_ptr<Stage> stage =
-            full ? full_stage(problem_, options_, micro, pool_, control_, exchange_.get())
-                 : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
-        out_.strategy = full ? "full" : "working_set";
+            full_ ? full_stage(problem_, options_, micro, pool_, control_, exchange_.get())
+                  : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
         begin(precision == Precision::both_double);
@@ -182,14 +184,6 @@ private:
         control_.check();
     }
 
-    // Whether the whole of Q is stored, in double precision if it comes to that.
-    bool holds_all() const {
-        if (options_.strategy != Strategy::automatic) return options_.strategy == Strategy::full;
-        const double n = double(problem_.size());
-        const bool dear = problem_.hessian.entry_cost() > kDear;
-        return (n <= double(kFull) || dear) && 12 * n * n <= options_.memory;
-    }
-
     // A little less than what is asked for, to leave room for drift, where one stage can get there.
     double first_eps() const {
         const double asked = 0.8 * options_.kkt_tolerance;
@@ -210,6 +204,7 @@ private:
 
     const Problem& problem_;
     const Options& options_;
+    bool full_;
     Control& control_;
     Pool pool_;
     std::unique_ptr<Exchange> exchange_;
@@ -220,10 +215,43 @@ private:
     Outcome out_;
 };
 
+// All of Q is stored where it is small, or dear and not to be had by rows, if it fits (in double precision if it comes
+// to that); rows of it where they are dear.
+Strategy chosen(const Problem& problem, const Options& options) {
+    const RowSource* const source = problem.hessian.row_source();
+    if (options.strategy == Strategy::stored_rows && source == nullptr) return Strategy::working_set;
+    if (options.strategy != Strategy::automatic) return options.strategy;
+    const double n = double(problem.size());
+    const bool dear = problem.hessian.entry_cost() > kDear;
+    const bool kept = source != nullptr && dear && kForRows * options.memory > kFewRows * n;
+    if (kept && (n > double(kFull) || source->whole())) return Strategy::stored_rows;
+    return (n <= double(kFull) || dear) && 12 * n * n <= options.memory ? Strategy::full : Strategy::working_set;
+}
+
+template <class K>
+Outcome solve_by_rows(const Problem& problem, const Options& options, std::vector<double> t, Control& control) {
+    RowStore<K> store(problem.hessian, kForRows * options.memory, choose_micro());
+    const Problem stored{problem.h, problem.classes, store, problem.constant};
+    Outcome out = Solve(stored, options, false, std::move(t), control).run();
+    out.entries = store.computed();
+    return out;
+}
+
 }  // namespace
 
 Outcome solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control) {
-    return Solve(problem, options, std::move(t), control).run();
+    const Strategy strategy = chosen(problem, options);
+    if (strategy == Strategy::stored_rows) {
+        const bool single = problem.hessian.has_single();
+        Outcome out = single ? solve_by_rows<float>(problem, options, std::move(t), control)
+                             : solve_by_rows<double>(problem, options, std::move(t), control);
+        out.strategy = "stored_rows";
+        return out;
+    }
+    const bool full = strategy == Strategy::full;
+    Outcome out = Solve(problem, options, full, std::move(t), control).run();
+    out.strategy = full ? "full" : "working_set";
+    return out;
 }
 
 }  // namespace kdsl

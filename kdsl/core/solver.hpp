@@ -3,10 +3,11 @@
 // Solves   the Problem to the tolerance of Options, from a point that is feasible.
 // Returns  an Outcome; its kkt_gap and relative_gap come from a gradient computed afresh in double precision, or are
 //          the most that its error allows, as a sample computed afresh shows it (docs/decisions/0013).
-// How      stages. Each asks for a smaller m - M, on the whole Gram matrix where it fits (dense.hpp), else on a
-//          sequence of working sets (working_set.hpp), in single precision where that is enough. After a stage the
-//          gradient is computed afresh in double precision: what single precision drifted is corrected by the next
-//          stage, as in iterative refinement, and where correction no longer halves the gap the precision is raised.
+// How      stages. Each asks for a smaller m - M, on the whole Gram matrix where it fits (full_stage.cpp), else on
+//          a sequence of working sets (working_set.cpp) with rows that are kept where they are dear, in single
+//          precision where that is enough. After a stage the gradient is computed afresh in double precision: what
+//          single precision drifted is corrected by the next stage, as in iterative refinement, and where correction
+//          no longer halves the gap the precision is raised.
 #pragma once
 
 #include "measure.hpp"

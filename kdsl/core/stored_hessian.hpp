@@ -1,11 +1,13 @@
-// Q that is already stored: a block of a larger one, or the whole Gram matrix.
+// Q of which rows are already stored: all of them, or those that were asked for before.
 #pragma once
 
+#include "aligned.hpp"
 #include "hessian.hpp"
 #include "micro.hpp"
 
 namespace kdsl {
 
+// A block of a larger one, or the whole Gram matrix.
 template <class K>
 class StoredHessian final : public Hessian {
 public:
@@ -26,6 +28,41 @@ private:
     const K* gram_;
     std::int64_t n_, stride_;
     const Micro& micro_;
+};
+
+// Rows of another Hessian that is a RowSource, kept from when one first weighs in a gradient, as many as memory allows;
+// where columns of a new row have rows already, they give its entries.
+template <class K>
+class RowStore final : public Hessian {
+public:
+    // `memory` in bytes; `inner` must outlive this object.
+    RowStore(Hessian& inner, double memory, const Micro& micro);
+
+    std::int64_t size() const override { return inner_.size(); }
+    bool has_single() const override { return inner_.has_single(); }
+    double entry_cost() const override { return inner_.entry_cost(); }
+    void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
+    void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
+    // From the rows, where they are as exact as is asked for.
+    void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
+                    double* f, Pool& pool) override;
+
+    // The entries that were computed.
+    double computed() const { return computed_; }
+
+private:
+    template <class T>
+    void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
+    // Whether all these rows are there, after those that were missing are computed if they have room.
+    bool fetch(const Indices& which, Pool& pool);
+
+    Hessian& inner_;
+    RowSource& source_;
+    const Micro& micro_;
+    std::int64_t stride_, room_;           // rows that still may be stored
+    std::vector<Aligned<K>> chunks_;
+    std::vector<const K*> row_;            // of each coordinate, or nullptr
+    double computed_ = 0;
 };
 
 }  // namespace kdsl

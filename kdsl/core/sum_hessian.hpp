@@ -8,7 +8,7 @@
 
 namespace kdsl {
 
-class SumHessian final : public Hessian {
+class SumHessian final : public Hessian, public RowSource {
 public:
     // At least one term, all of one size; they must outlive the sum.
     explicit SumHessian(std::vector<Hessian*> terms) : terms_(std::move(terms)) {}
@@ -27,6 +27,21 @@ public:
     }
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override {
         add_blocks(set, out, stride, pool);
+    }
+    RowSource* row_source() override {
+        sources_.clear();
+        for (Hessian* term : terms_)
+            if (RowSource* const source = term->row_source()) sources_.push_back(source);
+        return sources_.size() == terms_.size() ? this : nullptr;
+    }
+    bool whole() const override {
+        return std::any_of(sources_.begin(), sources_.end(), [](const RowSource* s) { return s->whole(); });
+    }
+    void rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) override {
+        add_rows(which, cols, out, stride, pool);
+    }
+    void rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) override {
+        add_rows(which, cols, out, stride, pool);
     }
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
                     double* f, Pool& pool) override {
@@ -47,7 +62,20 @@ private:
         }
     }
 
+    template <class T>
+    void add_rows(const Indices& which, const Indices& cols, T* out, std::int64_t stride, Pool& pool) {
+        sources_.front()->rows(which, cols, out, stride, pool);
+        const std::int64_t m = std::int64_t(which.size()), n = std::int64_t(cols.size());
+        const Aligned<T> one = aligned<T>(sources_.size() > 1 ? std::size_t(m * n) : 0);
+        for (std::size_t term = 1; term < sources_.size(); ++term) {
+            sources_[term]->rows(which, cols, one.get(), n, pool);
+            for (std::int64_t i = 0; i < m; ++i)
+                for (std::int64_t j = 0; j < n; ++j) out[i * stride + j] += one[i * n + j];
+        }
+    }
+
     std::vector<Hessian*> terms_;
+    std::vector<RowSource*> sources_;  // the terms, where all of them are one
 };
 
 }  // namespace kdsl

@@ -145,6 +145,8 @@ def solution_text(solution: Solution) -> str:
     if solution.parameters:
         lines.append(("parameters", ", ".join(f"{name} = {value:.6g}" for name, value in solution.parameters.items())))
     lines.append(("route", solution.reason))
+    if solution.facts.get("how"):
+        lines.append(("strategy", str(solution.facts["how"])))
     stopped = "" if solution.status == "optimal" else f" ({solution.message})"
     lines.append(("status", solution.status + stopped))
     lines += certificate_lines(solution.certificate)

@@ -206,7 +206,7 @@ def test_kernel_blocks(kind, sparse, isa, monkeypatch):
 
 
 @pytest.mark.parametrize("isa", RUNNABLE)
-@pytest.mark.parametrize("strategy", ["full", "working_set"])
+@pytest.mark.parametrize("strategy", ["full", "stored_rows", "working_set"])
 def test_every_instruction_set_meets_the_tolerance(isa, strategy, monkeypatch):
     monkeypatch.setenv("KDSL_ISA", isa)
     X, y = two_clouds(1200)
@@ -216,7 +216,7 @@ def test_every_instruction_set_meets_the_tolerance(isa, strategy, monkeypatch):
     assert kkt_gap(problem, got.theta) <= 1e-5 * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("strategy", ["full", "working_set"])
+@pytest.mark.parametrize("strategy", ["full", "stored_rows", "working_set"])
 def test_sparse_points_give_the_answer_of_dense_ones(strategy):
     rng = np.random.default_rng(2)
     X, y = two_clouds(400, d=30)
@@ -259,7 +259,7 @@ def test_an_unknown_instruction_set_is_refused(monkeypatch):
         _core.isa()
 
 
-@pytest.mark.parametrize("strategy", ["full", "working_set"])
+@pytest.mark.parametrize("strategy", ["full", "stored_rows", "working_set"])
 def test_same_input_same_bits(strategy):
     X, y = two_clouds(1500)
     problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 10.0)
@@ -429,6 +429,36 @@ def test_a_block_is_asked_for_once_and_never_by_entries():
     K = kernel_matrix(NativeKernel("gaussian", X, 0.5), X, X)
     engine.solve(svc(Counting(K), y, 1.0), tol=1e-8)
     assert calls == [200]
+
+
+def test_a_row_of_a_python_kernel_is_asked_for_once():
+    asked = []
+
+    class Noting(MatrixGram):
+        def rows(self, indices):
+            asked.extend(indices)
+            return super().rows(indices)
+
+    X, y = two_clouds(1500)
+    problem = svc(Noting(kernel_matrix(NativeKernel("gaussian", X, 0.5), X, X)), y, 1.0)
+    got = engine.solve(problem, tol=1e-8)
+    assert got.status == "solved" and got.facts["strategy"] == "stored_rows"
+    assert len(asked) == len(set(asked)) == got.facts["entries"] / 1500
+
+
+@pytest.mark.parametrize("features", [3, 120])
+def test_rows_that_have_no_room_are_computed_again(features):
+    """Room for 100 rows of 1,500, of one kernel and of a sum of two."""
+    X, y = two_clouds(1500, features)
+    kernel = NativeKernel("gaussian", X, 1 / features)
+    one = svc(PointsGram(kernel), y, 1.0)
+    got = engine.solve(one, kkt_tol=1e-5, strategy="stored_rows", memory=100 * 1504 * 4 * 2)
+    assert got.status == "solved" and got.facts["strategy"] == "stored_rows"
+    assert kkt_gap(one, got.theta) <= 1e-5 * (1 + 1e-6)
+    block = one.blocks[0]
+    two = NormalForm((block, HilbertBlock("v", block.gram, block.atoms)), one.separable, one.rows)
+    both = [engine.solve(two, kkt_tol=1e-5, strategy=s).facts["value"] for s in ("stored_rows", "working_set")]
+    assert np.isclose(*both, rtol=1e-6)
 
 
 def test_the_interpreter_runs_while_the_engine_does():

@@ -20,8 +20,13 @@ from kdsl.solving.priced_rows import MANY, start_by_prices
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 Callback = Callable[[int, float], bool | None]
-Strategy = Literal["automatic", "full", "working_set"]
+Strategy = Literal["automatic", "full", "stored_rows", "working_set"]
 
+_STRATEGIES = {
+    "full": "the whole kernel matrix is stored: it is small, or dear to compute again",
+    "stored_rows": "rows of the kernel matrix are kept from when they are needed: an entry costs more than reading it",
+    "working_set": "kernel values are computed when a working set needs them: that is quicker than reading them",
+}
 _MESSAGES: dict[Status, str] = {
     "solved": "the duality gap is within the tolerance",
     "stalled": "rounding in double precision stopped progress before the tolerance was reached",
@@ -107,7 +112,7 @@ def solve(
         classes.rank,
         classes.direction,
         np.ascontiguousarray(v),
-        _hessians(problem, form, memory),
+        _hessians(problem, form),
         problem.constant + constant,
         tol,
         -1.0 if kkt_tol is None else kkt_tol,
@@ -126,7 +131,7 @@ def solve(
     facts |= {
         name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in ("outer", "entries")
     }
-    facts |= {"isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
+    facts |= {"how": _STRATEGIES[answer["strategy"]], "isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
     message = _MESSAGES[status] + (f"; rows met by prices in {len(rounds)} rounds first" if rounds else "")
@@ -148,7 +153,7 @@ def _shifts(problem: NormalForm) -> tuple[Floats, float]:
     return linear, constant
 
 
-def _hessians(problem: NormalForm, form: EngineForm, memory: float) -> list[_core.KernelHessian | _core.RowsHessian]:
+def _hessians(problem: NormalForm, form: EngineForm) -> list[_core.KernelHessian | _core.RowsHessian]:
     """The terms of Q for the core: kernels that it evaluates itself, and one function that returns rows of the rest."""
     terms: list[_core.KernelHessian | _core.RowsHessian] = []
     rest = []
@@ -161,7 +166,7 @@ def _hessians(problem: NormalForm, form: EngineForm, memory: float) -> list[_cor
         shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel, centre_of(kernel)))
         terms.append(_core.KernelHessian(*shape, atoms.start, atoms.point, atoms.coefficient))
     if rest or not terms:
-        terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source), memory)))
+        terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source))))
     return terms
 
 
@@ -201,11 +206,11 @@ def native_of(block: HilbertBlock) -> NativeKernel | None:
     return kernel if kernel is not None and kernel.gamma >= 0 and kernel.degree >= 0 else None
 
 
-def _rows_function(blocks: list[tuple[HilbertBlock, _Atoms]], n: int, memory: float) -> Callable[[Ints], Floats]:
-    """Rows of Q in the engine's coordinates; all of Q is kept where it takes at most a quarter of `memory`."""
+def _rows_function(blocks: list[tuple[HilbertBlock, _Atoms]], n: int) -> Callable[[Ints], Floats]:
+    """Rows of Q in the engine's coordinates."""
     terms = [(block, atoms.matrix()) for block, atoms in blocks]
 
-    def compute(indices: Ints) -> Floats:
+    def rows(indices: Ints) -> Floats:
         out = np.zeros((len(indices), n))
         for block, columns in terms:
             chosen = sp.csr_array(columns[:, indices])
@@ -221,16 +226,7 @@ def _rows_function(blocks: list[tuple[HilbertBlock, _Atoms]], n: int, memory: fl
             out += (columns.T @ (sp.csr_array(chosen[points]).T @ gram).T).T
         return out
 
-    if 8.0 * n * n > memory / 4:
-        return compute
-    kept: list[Floats] = []
-
-    def from_kept(indices: Ints) -> Floats:
-        if not kept:
-            kept.append(np.vstack([compute(np.arange(i, min(i + 1024, n))) for i in range(0, n, 1024)]))
-        return kept[0][indices]
-
-    return from_kept
+    return rows
 
 
 def _quarter_of_memory() -> float:
