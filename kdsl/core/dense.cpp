@@ -21,7 +21,8 @@ constexpr std::int64_t kMostNewton = 6144;  // free coordinates in a Newton step
 constexpr int kPasses = 4;                  // factorisations for one Newton step, each without those carried out
 constexpr double kRow = 4;                  // windows of steps that blocked Newton steps in a row may cost
 constexpr double kMostPatience = 64;
-constexpr std::int64_t kMany = 50, kFew = 8;  // a share of the free coordinates, and a number, that may be pinned at once
+// Of the free coordinates may be pinned at once: one in four, but not more than some, or one in fifty.
+constexpr std::int64_t kFourth = 4, kSome = 24, kFiftieth = 50;
 constexpr std::int64_t kColumns = 512;      // of a product in one task
 // Nanoseconds: of a step beside its passes, and of these for each column; and operations in one, of a factorisation.
 constexpr double kStep = 100, kColumn = 0.22, kGather = 2, kFlops = 60;
@@ -306,7 +307,7 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
             if (d[a] < room[live[a]].below || d[a] > room[live[a]].above) out.push_back(live[a]);
         }
         if (out.empty()) return true;
-        if (std::int64_t(out.size()) > std::max(n / kMany, kFew)) return false;
+        if (std::int64_t(out.size()) > std::max(n / kFiftieth, std::min(n / kFourth, kSome))) return false;
         std::vector<double> there(m, 0.0);
         for (const std::int64_t a : out) {
             there[a] = way[a] = std::clamp(way[a], room[a].below, room[a].above);
