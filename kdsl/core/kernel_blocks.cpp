@@ -14,8 +14,12 @@ namespace {
 // Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
 // and that the rows stay in the cache beside the panel; a multiple of those that it holds in registers.
 constexpr std::int64_t kChunk = 240;
-// Features from which an entry costs more than copying it from the other side of the diagonal.
-constexpr std::int64_t kWorthMirroring = 24;
+// Whether computing an entry, for which the share of a vector that its features fill speaks, takes longer than copying
+// it across the diagonal, which memory limits. Measured on blocks of 1,024 to 3,072 rows.
+template <class T>
+bool worth_mirroring(std::int64_t features, const Micro& micro) {
+    return 2 * features * std::int64_t(sizeof(T)) >= 3 * std::int64_t(micro.width);
+}
 
 // The rows of a block, gathered: contiguous where they are dense, by reference where sparse. Empty rows are dropped.
 template <class T>
@@ -71,62 +75,61 @@ template <class T>
 void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
                          T* out, std::int64_t stride, Pool& pool) {
     const Copy<T>& points = copy<T>();
-    const Panels<T>& panels = micro_.panels<T>();
+    const Panels<T>& loops = micro_.panels<T>();
     const Gathered<T> rows(*points.rows, row_index);
     const std::int64_t features = points.cols->features(), width = kPanel<T>;
-    const std::int64_t cols = std::int64_t(col_index.size());
-    const bool mirrored = &row_index == &col_index && features >= kWorthMirroring;
+    const std::int64_t cols = std::int64_t(col_index.size()), panels = (cols + width - 1) / width;
+    const bool every_row = rows.count() == std::int64_t(row_index.size());
+    const bool mirrored = &row_index == &col_index && every_row && worth_mirroring<T>(features, micro_);
     std::vector<Scratch<T>> scratch;
     for (int w = 0; w < pool.size(); ++w) scratch.emplace_back(features);
-    pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
+    pool.run(panels, [&](std::int64_t task, int worker) {
         Scratch<T>& s = scratch[worker];
-        const std::int64_t first = task * width, count = std::min(width, cols - first);
+        const std::int64_t first = (panels - 1 - task) * width, count = std::min(width, cols - first);
         points.cols->pack(&col_index[first], count, s.panel.get(), s.bias.get());
+        const auto compute = [&](std::int64_t r, std::int64_t some, T* to, std::int64_t apart) {
+            if (!points.rows->sparse())
+                return loops.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
+                                   std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), to,
+                                   std::size_t(apart));
+            for (std::int64_t i = r; i < r + some; ++i) {
+                const std::int64_t at = rows.index[i];
+                loops.sparse(kernel_.kind, kernel_.degree, s.panel.get(), s.bias.get(), points.rows->feature(at),
+                             points.rows->value(at), std::size_t(points.rows->nonzeros(at)), rows.bias[i],
+                             to + (i - r) * apart);
+            }
+        };
+        // Of a symmetric block the rows up to the panel's own points are computed, and copied across the diagonal.
+        const std::int64_t last = mirrored ? first + count : rows.count();
         // A full panel of points, every row a point: the kernel writes where the block is wanted.
-        const bool whole = count == width && rows.count() == std::int64_t(row_index.size()) &&
+        const bool whole = count == width && every_row &&
                            *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
         for (std::size_t i = 0; i < row_index.size(); ++i)
             if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, T(0));
-        // Of a symmetric block only the rows above and beside the panel's diagonal are computed.
-        const auto end = mirrored ? std::lower_bound(rows.position.begin(), rows.position.end(), first + count)
-                                  : rows.position.end();
-        const std::int64_t last = end - rows.position.begin();
         for (std::int64_t r = 0; r < last; r += kChunk) {
             const std::int64_t some = std::min(kChunk, last - r);
-            if (points.rows->sparse()) {
-                for (std::int64_t i = r; i < r + some; ++i) {
-                    const std::int64_t at = rows.index[i];
-                    panels.sparse(kernel_.kind, kernel_.degree, s.panel.get(), s.bias.get(),
-                                  points.rows->feature(at), points.rows->value(at),
-                                  std::size_t(points.rows->nonzeros(at)), rows.bias[i],
-                                  s.values.get() + (i - r) * width);
-                }
-            } else if (whole) {
-                panels.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
-                             std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(),
-                             out + r * stride + first, std::size_t(stride));
+            if (whole && !mirrored) {
+                compute(r, some, out + r * stride + first, stride);
                 continue;
-            } else {
-                panels.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
-                             std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), s.values.get(),
-                             std::size_t(width));
             }
+            T* values = s.values.get();
+            compute(r, some, values, width);
             for (std::int64_t i = r; i < r + some; ++i) {
                 T* to = out + rows.position[i] * stride + first;
-                std::copy_n(s.values.get() + (i - r) * width, count, to);
-                for (std::int64_t j = 0; j < count; ++j)
+                std::copy_n(values + (i - r) * width, count, to);
+                for (std::int64_t j = 0; !every_row && j < count; ++j)
                     if (col_index[first + j] < 0) to[j] = T(0);
             }
+            if (!mirrored) continue;
+            const std::int64_t across = std::min(some, first - r);
+            if (count == width && across > 0)
+                loops.transpose(values, std::size_t(across), out + first * stride + r, std::size_t(stride));
+            else
+                for (std::int64_t j = 0; j < count; ++j)
+                    for (std::int64_t i = 0; i < across; ++i) out[(first + j) * stride + r + i] = values[i * width + j];
         }
         if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
     });
-    if (mirrored)
-        pool.run((cols + width - 1) / width, [&](std::int64_t task, int) {
-            const std::int64_t first = task * width, count = std::min(width, cols - first);
-            for (std::int64_t j = 0; j < first; j += width)  // tile by tile, so that both sides stay in the cache
-                for (std::int64_t i = first; i < first + count; ++i)
-                    for (std::int64_t q = j; q < j + width; ++q) out[i * stride + q] = out[q * stride + i];
-        });
 }
 
 // sum_i coefficient[i] <x_i, z_j> = <sum_i coefficient[i] x_i, z_j>, in double precision whatever is asked for.

@@ -50,10 +50,14 @@ struct Panels {
     // The same sum for kPanel<T> packed points and one sparse point given by its nonzero features.
     void (*sparse)(Kind, int degree, const T* packed, const T* packed_bias, const std::int32_t* feature,
                    const T* value, std::size_t nonzeros, T bias, T* out);
+    // to[point * stride + r] = from[r * kPanel<T> + point] for every point of a panel; `rows` is a multiple of
+    // kPanel<T> / 2.
+    void (*transpose)(const T* from, std::size_t rows, T* to, std::size_t stride);
 };
 
 struct Micro {
     const char* name;
+    std::size_t width;  // bytes of a vector
     Passes<float, float> passes_ff;
     Passes<double, float> passes_df;
     Passes<double, double> passes_dd;

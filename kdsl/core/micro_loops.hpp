@@ -1,11 +1,13 @@
 // The inner loops, written once over vectors of KDSL_WIDTH bytes; included by one file for each instruction set.
 //
 // GCC's and clang's vector extensions express them: a comparison gives a lane mask and
-// `mask ? a : b` selects. Everything is in an unnamed namespace and nothing of the standard library is
-// instantiated here, so that no function compiled for a newer processor can be linked into another file.
+// `mask ? a : b` selects. Everything is in an unnamed namespace and nothing of the standard library that
+// is code is instantiated here, so that no function compiled for a newer processor can be linked into another file.
 // Exponentials are powers of 2: the points are scaled so that the sum is already in base 2. 2^x = 2^n 2^r with n the
 // nearest integer; 2^r by a polynomial of degree 5 (float, relative error 2e-7) or 11 (double, 6e-18), 1 at r = 0,
 // fitted by Chebyshev interpolation; 2^n is added to the exponent's bits.
+#include <utility>
+
 #include "micro.hpp"
 
 #if defined(__x86_64__)
@@ -382,6 +384,40 @@ void sparse(Kind kind, int degree, const T* packed, const T* packed_bias, const 
     });
 }
 
+// ------------------------------------------------------------------------- the other side of a diagonal
+
+// Two vectors exchange blocks of `half` lanes: the upper one of `a` for the lower one of `b`, in every pair of blocks.
+template <Int half, class V, Int... lane>
+inline __attribute__((always_inline)) void exchange(V& a, V& b, std::integer_sequence<Int, lane...>) {
+    constexpr Int L = sizeof...(lane);
+    const V low = __builtin_shufflevector(a, b, (lane & half ? L + lane - half : lane)...);
+    b = __builtin_shufflevector(a, b, (lane & half ? L + lane : lane + half)...);
+    a = low;
+}
+
+template <Int half, class T>
+inline __attribute__((always_inline)) void exchange_all(Vector<T>* v) {
+    constexpr Int L = kLanes<T>;
+    KDSL_UNROLLED
+    for (Int k = 0; k < L; ++k)
+        if ((k & half) == 0) exchange<half>(v[k], v[k + half], std::make_integer_sequence<Int, L>());
+    if constexpr (half > 1) exchange_all<half / 2, T>(v);
+}
+
+template <class T>
+void transpose(const T* from, Size rows, T* to, Size stride) {
+    constexpr Int L = kLanes<T>;
+    for (Size j = 0; j < kPanel<T>; j += Size(L))
+        for (Size r = 0; r < rows; r += Size(L)) {
+            Vector<T> v[L];
+            KDSL_UNROLLED
+            for (Int k = 0; k < L; ++k) v[k] = load<T>(from + (r + Size(k)) * kPanel<T> + j);
+            exchange_all<L / 2, T>(v);
+            KDSL_UNROLLED
+            for (Int k = 0; k < L; ++k) store<T>(to + (j + Size(k)) * stride + r, v[k]);
+        }
+}
+
 }  // namespace
 
 #define KDSL_JOIN(a, b) a##b
@@ -392,11 +428,12 @@ void sparse(Kind kind, int degree, const T* packed, const T* packed_bias, const 
 extern const Micro KDSL_TABLE(KDSL_NAME);
 const Micro KDSL_TABLE(KDSL_NAME) = {
     KDSL_QUOTE(KDSL_NAME),
+    KDSL_WIDTH,
     {update<float, float>, second_order<float, float>},
     {update<double, float>, second_order<double, float>},
     {update<double, double>, second_order<double, double>},
-    {block<float>, accumulate<float>, sparse<float>},
-    {block<double>, accumulate<double>, sparse<double>},
+    {block<float>, accumulate<float>, sparse<float>, transpose<float>},
+    {block<double>, accumulate<double>, sparse<double>, transpose<double>},
     combine<float>,
     combine<double>,
 };

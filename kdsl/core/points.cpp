@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLog2E = 1.4426950408889634074;
 constexpr std::int64_t kTaken = 128;  // points scaled in one task
+constexpr std::int64_t kStrip = 64;   // features of a panel that are packed together
 
 // sum f(x_e), in four parts that do not wait for one another.
 template <class T, class F>
@@ -129,13 +130,16 @@ void Points<T>::pack(const std::int64_t* index, std::int64_t count, T* panel, T*
     for (std::int64_t k = 0; k < P; ++k) {
         const std::int64_t i = k < count ? index[k] : -1;
         bias[k] = i < 0 ? panel_offset_ : panel_bias_[i];
-        if (sparse_) {
-            if (i >= 0)
-                for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) panel[feature_[e] * P + k] = value_[e];
-        } else {
-            for (std::int64_t j = 0; j < features_; ++j) panel[j * P + k] = i < 0 ? T(0) : dense_.get()[i * features_ + j];
-        }
+        if (sparse_ && i >= 0)
+            for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) panel[feature_[e] * P + k] = value_[e];
     }
+    if (sparse_) return;
+    // Some features at a time, so that the lines that are written stay in the cache.
+    for (std::int64_t first = 0; first < features_; first += kStrip)
+        for (std::int64_t k = 0; k < P; ++k) {
+            const std::int64_t i = k < count ? index[k] : -1, last = std::min(features_, first + kStrip);
+            for (std::int64_t j = first; j < last; ++j) panel[j * P + k] = i < 0 ? T(0) : row(i)[j];
+        }
 }
 
 template <class T>

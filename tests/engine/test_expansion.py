@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_problems import kernel_matrix
-from test_engine_behaviour import RUNNABLE
+from engine_problems import kernel_matrix, svc
+from test_engine_behaviour import RUNNABLE, PointsGram, kkt_gap, two_clouds
 
 from kdsl import _core
+from kdsl.solving.backends import engine
 from kdsl.solving.native_kernel import NativeKernel, core_points
 
 KINDS = ["linear", "polynomial", "gaussian", "laplacian", "sigmoid"]
@@ -143,3 +144,20 @@ def test_what_does_not_fit_together_is_said():
     single = _core.Points.dense(X.astype(np.float32))
     with pytest.raises(ValueError, match="single precision stand in no problem"):
         _core.Expansion("gaussian", 1.0, 0.0, 1, single, None)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize(("count", "strategy"), [(333, "full"), (600, "working_set")])
+@pytest.mark.parametrize("isa", RUNNABLE)
+def test_blocks_of_many_features_are_copied_across_the_diagonal(isa, count, strategy, sparse, monkeypatch):
+    """Blocks of full panels and of panels that are not full, in both precisions: 1e-9 is for double precision only."""
+    monkeypatch.setenv("KDSL_ISA", isa)
+    X, y = two_clouds(count, d=40)
+    X = X * (np.random.default_rng(2).random(X.shape) < 0.3) if sparse else X
+    points = sp.csr_array(X) if sparse else X
+    problem = svc(PointsGram(NativeKernel("gaussian", points, 0.02)), y, 10.0)
+    dense = svc(PointsGram(NativeKernel("gaussian", X, 0.02)), y, 10.0)
+    for tolerance in (1e-3, 1e-9):
+        got = engine.solve(problem, kkt_tol=tolerance, strategy=strategy, working_set=96)
+        assert got.status == "solved"
+        assert kkt_gap(dense, got.theta) <= tolerance * (1 + 1e-4) + 1e-12
