@@ -19,7 +19,6 @@ constexpr std::int64_t kRowStep = 24, kFewRows = kRowStep, kMostRows = 10 * kRow
 constexpr std::int64_t kRowBytes = std::int64_t(1) << 17, kPanelBytes = std::int64_t(1) << 18;
 constexpr std::int64_t kMostPanels = 8;  // in one task,
 constexpr std::int64_t kTasks = 16;      // of which each worker has at least so many
-constexpr std::int64_t kStrip = 64;      // features of a panel that are packed together
 
 double size_of_one(Kind kind, double x) { return kind == Kind::laplacian ? std::abs(x) : x * x; }
 
@@ -80,20 +79,24 @@ void Expansion::pack_dense(const From* const* from, std::int64_t count, T* panel
     const std::int64_t features = points_.features;
     const T scale = T(scale_of(kernel_));
     double sum[P] = {};
-    // Some features at a time, so that the lines that are written stay in the cache.
-    for (std::int64_t first = 0; first < features; first += kStrip) {
-        const std::int64_t last = std::min(features, first + kStrip);
+    Square<T> square;
+    for (std::int64_t first = 0; first < features; first += P) {
+        const std::int64_t some = std::min(P, features - first);
+        Wider centre[P];
+        std::copy_n(&centre_[first], some, centre);
         for (std::int64_t k = 0; k < count; ++k)
-            for (std::int64_t j = first; j < last; ++j) panel[j * P + k] = T(Wider(from[k][j]) - Wider(centre_[j]));
-        for (std::int64_t j = first; j < last; ++j) {
+            for (std::int64_t j = 0; j < some; ++j) square.at(k)[j] = T(Wider(from[k][first + j]) - centre[j]);
+        square.transpose(micro_, some, count, panel + first * P);
+        T part[P] = {};
+        for (std::int64_t j = first; j < first + some; ++j) {
             T* x = panel + j * P;
-            for (std::int64_t k = count; k < P; ++k) x[k] = T(0);
             for (std::int64_t k = 0; k < P; ++k) x[k] *= scale;
             if (kernel_.kind == Kind::laplacian)
-                for (std::int64_t k = 0; k < P; ++k) sum[k] += std::abs(double(x[k]));
+                for (std::int64_t k = 0; k < P; ++k) part[k] += std::abs(x[k]);
             else
-                for (std::int64_t k = 0; k < P; ++k) sum[k] += double(x[k]) * double(x[k]);
+                for (std::int64_t k = 0; k < P; ++k) part[k] += x[k] * x[k];
         }
+        for (std::int64_t k = 0; k < P; ++k) sum[k] += double(part[k]);
     }
     std::copy_n(sum, P, size);
 }

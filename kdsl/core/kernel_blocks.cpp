@@ -86,7 +86,7 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
     pool.run(panels, [&](std::int64_t task, int worker) {
         Scratch<T>& s = scratch[worker];
         const std::int64_t first = (panels - 1 - task) * width, count = std::min(width, cols - first);
-        points.cols->pack(&col_index[first], count, s.panel.get(), s.bias.get());
+        points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
         const auto compute = [&](std::int64_t r, std::int64_t some, T* to, std::int64_t apart) {
             if (!points.rows->sparse())
                 return loops.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
@@ -161,7 +161,7 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
     pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
         Scratch<T>& s = scratch[worker];
         const std::int64_t first = task * width, count = std::min(width, cols - first);
-        points.cols->pack(&col_index[first], count, s.panel.get(), s.bias.get());
+        points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
         T* sum = s.values.get();
         T* one = sum + width;
         for (std::int64_t r = 0; r < rows.count(); r += kChunk) {

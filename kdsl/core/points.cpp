@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kLog2E = 1.4426950408889634074;
 constexpr std::int64_t kTaken = 128;  // points scaled in one task
-constexpr std::int64_t kStrip = 64;   // features of a panel that are packed together
 
 // sum f(x_e), in four parts that do not wait for one another.
 template <class T, class F>
@@ -125,7 +124,7 @@ double Points<T>::take(const KernelSpec& kernel, const PointSource& source, cons
 }
 
 template <class T>
-void Points<T>::pack(const std::int64_t* index, std::int64_t count, T* panel, T* bias) const {
+void Points<T>::pack(const std::int64_t* index, std::int64_t count, const Micro& micro, T* panel, T* bias) const {
     constexpr std::int64_t P = kPanel<T>;
     for (std::int64_t k = 0; k < P; ++k) {
         const std::int64_t i = k < count ? index[k] : -1;
@@ -134,12 +133,16 @@ void Points<T>::pack(const std::int64_t* index, std::int64_t count, T* panel, T*
             for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) panel[feature_[e] * P + k] = value_[e];
     }
     if (sparse_) return;
-    // Some features at a time, so that the lines that are written stay in the cache.
-    for (std::int64_t first = 0; first < features_; first += kStrip)
-        for (std::int64_t k = 0; k < P; ++k) {
-            const std::int64_t i = k < count ? index[k] : -1, last = std::min(features_, first + kStrip);
-            for (std::int64_t j = first; j < last; ++j) panel[j * P + k] = i < 0 ? T(0) : row(i)[j];
-        }
+    Square<T> square;
+    for (std::int64_t first = 0; first < features_; first += P) {
+        const std::int64_t some = std::min(P, features_ - first);
+        for (std::int64_t k = 0; k < count; ++k)
+            if (index[k] < 0)
+                std::fill_n(square.at(k), some, T(0));
+            else
+                std::copy_n(row(index[k]) + first, some, square.at(k));
+        square.transpose(micro, some, count, panel + first * P);
+    }
 }
 
 template <class T>

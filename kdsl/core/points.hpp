@@ -7,6 +7,7 @@
 //   laplacian   -gamma log2(e) ||x - z||_1      points times gamma log2(e)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,6 +45,25 @@ double scale_of(const KernelSpec& kernel);
 // Throws std::invalid_argument, naming the point, where a feature is not a finite number.
 double largest_sum(const KernelSpec& kernel, const PointSource& source);
 
+// As many features of a panel's points as there are points, on their way into the panel.
+template <class T>
+class Square {
+public:
+    static constexpr std::int64_t P = kPanel<T>;
+
+    T* at(std::int64_t point) { return values_ + point * P; }
+    // The first features of the first points, feature-major; the lanes of further points become 0.
+    void transpose(const Micro& micro, std::int64_t features, std::int64_t points, T* panel) {
+        std::fill(at(points), values_ + P * P, T(0));
+        if (features == P) return micro.panels<T>().transpose(values_, P, panel, P);
+        for (std::int64_t j = 0; j < features; ++j)
+            for (std::int64_t k = 0; k < P; ++k) panel[j * P + k] = at(k)[j];
+    }
+
+private:
+    alignas(64) T values_[P * P];
+};
+
 template <class T>
 class Points {
 public:
@@ -57,7 +77,7 @@ public:
     bool sparse() const { return sparse_; }
 
     // Up to kPanel<T> points, feature-major; an index of -1 (and room left over) packs a zero point.
-    void pack(const std::int64_t* index, std::int64_t count, T* panel, T* bias) const;
+    void pack(const std::int64_t* index, std::int64_t count, const Micro& micro, T* panel, T* bias) const;
     // Undoes the nonzeros of a sparse panel, so that it can be packed again without being cleared.
     void unpack(const std::int64_t* index, std::int64_t count, T* panel) const;
 

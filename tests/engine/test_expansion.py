@@ -161,3 +161,23 @@ def test_blocks_of_many_features_are_copied_across_the_diagonal(isa, count, stra
         got = engine.solve(problem, kkt_tol=tolerance, strategy=strategy, working_set=96)
         assert got.status == "solved"
         assert kkt_gap(dense, got.theta) <= tolerance * (1 + 1e-4) + 1e-12
+
+
+@pytest.mark.parametrize("isa", RUNNABLE)
+def test_exponentials_to_the_last_digits(isa, monkeypatch):
+    """2^-z as exp(-log(2) |0 - z|): in all of single precision, and where rounding z is not what is seen in double."""
+    monkeypatch.setenv("KDSL_ISA", isa)
+    origin, one = points_of(np.zeros((1, 1)), False), np.ones(1)
+
+    def powers(z, single):
+        at = points_of(z[:, None].astype(np.float64), False)
+        return _core.kernel_product("laplacian", np.log(2.0), 0.0, 1, origin, one, at, 1, single)
+
+    z = np.linspace(0.0, 125.9, 100_001).astype(np.float32)
+    exact = np.exp2(-z.astype(np.float64))
+    assert np.abs(powers(z, True) / exact - 1).max() < 3e-7
+    z = np.linspace(0.0, 8.0, 100_001)
+    assert np.abs(powers(z, False) / np.exp2(-z) - 1).max() < 3e-15
+    assert powers(np.zeros(1), True)[0] == powers(np.zeros(1), False)[0] == 1.0
+    far = np.array([126.0, 200.0, 1e6])
+    assert (powers(far, True) == 2.0**-126).all() and (powers(1000.0 * far, False) == 2.0**-1022).all()
