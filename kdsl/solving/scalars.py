@@ -247,8 +247,10 @@ class _Lines:
             hard=(rows[:0], offset[:0], equality[:0]),
         )
         u = turned.one_by_one()
-        v = None if u is None else np.asarray(back @ u)
-        return v if v is not None and (rows @ v + offset <= 0).all() else None
+        if u is None or not np.isfinite(u).all():
+            return None
+        v = np.asarray(back @ u)
+        return v if (rows @ v + offset <= 0).all() else None
 
     def narrowed(self) -> Floats | None:
         """The other scalars of a large linear program, from the few slacks near their kinks; None elsewhere."""
