@@ -44,6 +44,8 @@ class Values:
 
     def with_definitions(self, definitions: tuple[Definition, ...]) -> Values:
         """The values of new letters, computed from what they stand for."""
+        if not definitions:
+            return self
         known: dict[str, Array] = dict(self.definitions)
         for definition in definitions:
             names = tuple(a for a in definition.symbol.args if isinstance(a, str))

@@ -139,6 +139,15 @@ class _Lines:
         """How many lines each slack has."""
         return np.asarray(np.diff(np.r_[self.starts, len(self.owner)]), dtype=np.int64)
 
+    @cached_property
+    def in_pairs(self) -> bool:
+        return bool((self.counts == 2).all())
+
+    @cached_property
+    def bent(self) -> bool:
+        """Whether a square of a slack costs something."""
+        return bool(self.curvature.any())
+
     @staticmethod
     def of(problem: ScalarProblem, slacks: NDArray[np.int64], few: NDArray[np.int64]) -> _Lines | None:
         """None where a slack is bounded from above by a line, or pulls its own cost down."""
@@ -304,19 +313,22 @@ class _Lines:
         """(F', F'', the sum of the sizes of the terms of F') at a point where no two lines meet."""
         height = self.slope * v + self.height
         active = self._active(height)
-        z, rate, bend = height[active], self.slope[active], self.curvature[active]
-        slope = self.first[active] + bend * z
-        if self.problem.losses:
-            slope, bend = self._with_losses(self.owner[active], z, slope, bend)
+        rate, slope, bends = self.slope[active], self.first[active], 0.0
+        if self.bent or self.problem.losses:
+            z, bend = height[active], self.curvature[active]
+            slope = slope + bend * z
+            if self.problem.losses:
+                slope, bend = self._with_losses(self.owner[active], z, slope, bend)
+            bends = float((bend * rate**2).sum())
         own = float(self.bend[self.few[0]])
         first = self.problem.linear[self.few[0]] + own * v
         terms = slope * rate
         size = float(np.abs(terms).sum()) + abs(self.problem.linear[self.few[0]]) + abs(own * v)
-        return float(first + terms.sum()), own + float((bend * rate**2).sum()), max(size, 1e-300)
+        return float(first + terms.sum()), own + bends, max(size, 1e-300)
 
     def _active(self, height: Floats) -> NDArray[np.int64]:
         """The index of the highest line of each slack, the first of several."""
-        if len(height) == 2 * len(self.starts) and (self.counts == 2).all():  # a hinge: its line and 0
+        if self.in_pairs:  # a hinge: its line and 0
             return self.starts + (height[1::2] > height[::2])
         highest = np.maximum.reduceat(height, self.starts)
         candidates = np.flatnonzero(height == np.repeat(highest, self.counts))
