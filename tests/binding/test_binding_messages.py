@@ -6,15 +6,19 @@ import inspect
 import re
 from pathlib import Path
 
+import file_messages
+import kernel_messages
 import pytest
+import shape_messages
+import value_messages
 from binding_models import said, written
-from message_cases import CASES
 
 from kdsl.language.diagnostics import KdslError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "diagnostics"
 TEXT = re.compile(r"```text\n(.*?)\n```", re.DOTALL)
+CASES = file_messages.CASES | shape_messages.CASES | value_messages.CASES | kernel_messages.CASES
 CODES = sorted({name[:4].upper() for name in CASES})
 
 
