@@ -46,8 +46,12 @@ class Lines:
 
 
 def by_position(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """In the order of the places they speak of; those without a place come first."""
-    return sorted(diagnostics, key=lambda d: (tuple(d.labels[0].span) if d.labels else (-1, -1), d.code, d.message))
+    """In the order of the places they speak of; those without a place come first, of one code as they came."""
+
+    def place(d: Diagnostic) -> tuple[tuple[int, ...], str, str]:
+        return (tuple(d.labels[0].span), d.code, d.message) if d.labels else ((-1, -1), d.code, "")
+
+    return sorted(diagnostics, key=place)
 
 
 def render_text(

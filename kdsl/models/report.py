@@ -154,9 +154,7 @@ def solution_text(solution: Solution) -> str:
     lines.append(("support", f"{support.total:,} nonzero: {support.free:,} free, {support.bound:,} at a bound"))
     for name, value in solution.scalars.items():
         interval = solution.intervals.get(name)
-        unique = (
-            "" if interval is None else f" (any value of [{figure(interval[0])}, {figure(interval[1])}] is as good)"
-        )
+        unique = "" if interval is None else f" ({range_words(interval)} is as good)"
         lines.append((name, f"{figure(value)}{unique}"))
     lines += [(name, figure(value)) for name, value in quantities(solution).items()]
     seconds = solution.seconds
@@ -175,6 +173,14 @@ def certificate_lines(certificate: Certificate) -> list[tuple[str, str]]:
         lines.append(("m - M", f"{certificate.kkt_gap:.2g}"))
     worst = sorted((r for r in certificate.residuals if r.value > SMALL), key=lambda r: -r.value)[:WORST]
     return lines + [("residual", residual_words(r)) for r in worst]
+
+
+def range_words(interval: tuple[float, float]) -> str:
+    """Where a scalar may lie, whose ends may be infinite."""
+    low, high = interval
+    if math.isinf(low):
+        return "any value" if math.isinf(high) else f"any value up to {figure(high)}"
+    return f"any value from {figure(low)} on" if math.isinf(high) else f"any value of [{figure(low)}, {figure(high)}]"
 
 
 def figure(value: float) -> str:

@@ -7,13 +7,13 @@ import re
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.primal import Logistic
-from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.diagnostics import KdslError
 from kdsl.plot import conjugates, convergence, level_sets, multipliers, regression, sheets, surfaces
 from kdsl.plot.fits import Fit, fit_of, slice_points
 from kdsl.report.parts import Html, code, paragraph, prose, safe, together
@@ -44,23 +44,25 @@ class Picture(NamedTuple):
 def drawn(account: Account) -> Html:
     """Every picture that fits, then those that could not be drawn with the reason."""
     shown: list[str] = []
-    missing: list[tuple[str, Diagnostic]] = []
+    missing: list[tuple[str, str]] = []
     for picture in pictures_for(account):
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box stands for it
                 image = inline(picture.figure(), f"{picture.name}-", picture.told)
         except KdslError as error:
-            missing.append((picture.name, error.diagnostics[0]))
-            if error.diagnostics[0].code not in QUIET:
+            diagnostic = error.diagnostics[0]
+            missing.append((picture.name, diagnostic.message + (f" ({diagnostic.help})" if diagnostic.help else "")))
+            if diagnostic.code not in QUIET:
                 break
+            continue
+        except Exception as error:  # a picture is not worth the page
+            missing.append((picture.name, f"{type(error).__name__}: {error}"))
             continue
         caption = together(Html("<figcaption>"), picture.told, Html("</figcaption>"))
         shown.append(together(Html(f'<figure id="picture-{picture.name}">'), image, caption, Html("</figure>")))
     blocks: list[str] = [Html(f'<div class="pictures">{"".join(shown)}</div>')] if shown else []
-    for name, diagnostic in missing:
-        remedy = f" ({diagnostic.help})" if diagnostic.help else ""
-        blocks.append(paragraph("Not drawn, ", code(name), ": ", prose(diagnostic.message + remedy), "."))
+    blocks += [paragraph("Not drawn, ", code(name), ": ", prose(why), ".") for name, why in missing]
     return Html("\n".join(blocks))
 
 
@@ -69,11 +71,7 @@ def pictures_for(account: Account) -> list[Picture]:
     found: list[Picture] = []
     solved = account.solved
     if solved is not None and account.bound.points and solved.fitted.model.predictions:
-        fit = fit_of(solved)
-        found += _surfaces(fit)
-        if fit.kind != "class":
-            told = f"Each example by its {ABSCISSAE[fit.kind]} and its multiplier. The band is what KKT allows."
-            found.append(Picture("margins", told, lambda: multipliers.margins(fit)))
+        found += _found("prediction", lambda: _of_prediction(fit_of(solved)))
     losses = [t for t in account.derivation.primal.losses if isinstance(t.function, (Plq, Logistic))]
     for n, term in enumerate(losses):
         told = f"The loss {term.text} and its conjugate, on which the bounds of its multipliers are seen."
@@ -84,6 +82,27 @@ def pictures_for(account: Account) -> list[Picture]:
         told = "What the solver reported while it ran, and what was certified at the end."
         found.append(Picture("gap", told, lambda: convergence.gap(record.moments)))
     return found
+
+
+def _of_prediction(fit: Fit) -> list[Picture]:
+    """What is predicted, and the multipliers beside it."""
+    surfaces_found = _found(KINDS.get(fit.kind, "decision"), lambda: _surfaces(fit))
+    if fit.kind == "class":
+        return surfaces_found
+    told = f"Each example by its {ABSCISSAE[fit.kind]} and its multiplier. The band is what KKT allows."
+    return [*surfaces_found, Picture("margins", told, lambda: multipliers.margins(fit))]
+
+
+def _found(name: str, search: Callable[[], list[Picture]]) -> list[Picture]:
+    """What a search finds; where it fails, a picture of that name that cannot be drawn for the same reason."""
+    try:
+        return search()
+    except Exception as error:
+
+        def fail(reason: Exception = error) -> NoReturn:
+            raise reason
+
+        return [Picture(name, "", fail)]
 
 
 def _surfaces(fit: Fit) -> list[Picture]:

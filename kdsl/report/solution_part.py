@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kdsl.models.report import range_words
 from kdsl.report.parts import (
     Html,
     code,
@@ -57,7 +58,7 @@ def solution_section(account: Account) -> Html:
         interval = account.intervals.get(name)
         remark = Html("")
         if interval is not None:
-            remark = together("any number from ", figure(interval[0]), " to ", figure(interval[1]), " is as good")
+            remark = together(range_words(interval), " is as good")
         rows.append((code(name), figure(value), remark))
     rows += [(code(name), figure(value), "") for name, value in account.quantities.items()]
     if rows:

@@ -26,6 +26,7 @@ from kdsl.solving.sparse_forms import Entries
 
 _FEW = 64  # scalars beside the slacks up to which their slopes are taken as a dense array
 _FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
+_POINT = 1e-12  # an interval that is shorter is a point
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,16 +191,19 @@ class _Lines:
             return Scalars(self.at(np.zeros(0)))
         rows, offset, equality = self.hard
         low, high = _interval(rows[:, 0], offset, equality)
+        column = int(self.few[0])
         if not len(self.owner):
-            return Scalars(self.at(np.array([self._end(low, high)])))
+            indifferent = self.bend[column] == 0 == self.problem.linear[column]
+            free = (low, high) if indifferent and is_wider((low, high), _POINT) else None
+            return Scalars(self.at(np.array([self._end(low, high)])), free, column)
         if low > high:  # crossed by rounding: the best point of an empty interval is its middle
             return Scalars(self.at(np.array([0.5 * (low + high)])))
         cuts = self._cuts()
         cuts = np.unique(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
         left, right = self._flat(cuts)
         middle = _middle(left, right)
-        wide = right - left > 1e-12 * max(1.0, abs(left), abs(right))
-        return Scalars(self.at(np.array([middle])), (left, right) if wide else None, int(self.few[0]))
+        free = (left, right) if is_wider((left, right), _POINT) else None
+        return Scalars(self.at(np.array([middle])), free, column)
 
     def one_by_one(self) -> Floats | None:
         """The other scalars where no slack and no row sees two of them (a bias for each group); None elsewhere."""
@@ -406,6 +410,12 @@ def _bottoms(
     bent[fixed] = False
     free = np.flatnonzero(bent)
     return free, -problem.linear[slacks[free]] / curvature[free]
+
+
+def is_wider(interval: tuple[float, float], tolerance: float) -> bool:
+    """Whether an interval, whose ends may be infinite, is more than a point up to a relative tolerance."""
+    low, high = interval
+    return high - low > tolerance * max([1.0, *(abs(end) for end in interval if np.isfinite(end))])
 
 
 def _interval(slope: Floats, offset: Floats, equality: NDArray[np.bool_]) -> tuple[float, float]:

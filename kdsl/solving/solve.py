@@ -29,6 +29,7 @@ from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.rounding import ROUNDED, kernel_rounding, rounding_note
 from kdsl.solving.routing import Route, next_route, route
+from kdsl.solving.scalars import is_wider
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.unknowns import with_unknowns
 
@@ -238,7 +239,7 @@ def _solution(
     families = point.scalar_problem.families
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}
     intervals = {}
-    if point.scalars.interval is not None and _is_wide(point.scalars.interval, options.tol):
+    if point.scalars.interval is not None and is_wider(point.scalars.interval, 100 * options.tol):
         name = next(n for n, f in families.items() if point.scalars.column in f.members)
         intervals[name] = point.scalars.interval
     return Solution(
@@ -284,12 +285,6 @@ def _stationary(status: str, certificate: Certificate, options: Options) -> str:
     steepest = math.inf if certificate.kkt_gap is None else certificate.kkt_gap
     met = max(steepest, certificate.primal_residual, certificate.dual_residual) <= limit
     return "optimal_inaccurate" if status == "optimal" or (status == "solver_error" and met) else status
-
-
-def _is_wide(interval: tuple[float, float], tol: float) -> bool:
-    """Whether an interval is more than the inaccuracy of the solution."""
-    low, high = interval
-    return high - low > 100 * tol * max(1.0, abs(low), abs(high))
 
 
 def _notes(posed: Posed, point: Point) -> tuple[Diagnostic, ...]:

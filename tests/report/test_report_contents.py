@@ -400,3 +400,19 @@ def test_the_features_shown_are_those_that_matter() -> None:
     names = fit_of(solved).features
     assert telling(fit_of(solved), {}, 2) == (names[1], names[2])
     assert telling(fit_of(solved), {}, 1) == (names[2],)
+
+
+@pytest.mark.parametrize(("place", "name"), [("surfaces.decision", "decision"), ("telling", "decision")])
+def test_a_picture_that_fails_leaves_the_page_and_says_why(
+    place: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise ZeroDivisionError("a <b> by 0")
+
+    monkeypatch.setattr(f"kdsl.report.drawings.{place}", fails)
+    page_at = tmp_path / "page.html"
+    ran = kdsl("solve", "svm_1norm", "--data", CRESCENTS, "--positive", "upper", "-q", "--report", page_at)
+    text = page_at.read_text(encoding="utf-8")
+    assert ran.code == 0, ran.err
+    assert f"Not drawn, <code>{name}</code>: ZeroDivisionError: a &lt;b&gt; by 0." in text
+    assert 'id="picture-margins"' in text and 'id="picture-decision"' not in text

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kdsl.language.report import render_text
 from kdsl.solving import routing
 from kdsl.solving.api import solve
 from kdsl.solving.backends import registry
@@ -41,6 +42,17 @@ def test_the_next_backend_is_tried_and_said() -> None:
     assert solution.status == "optimal"
     assert solution.backend != "engine"
     assert "it broke" in next(w.why for w in solution.warnings if w.code == "K608")
+
+
+def test_those_that_fell_short_are_told_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever their names are: `reference` before `qpsolvers:piqp`."""
+    known = tuple(replace(b, solve=broken) if b.name in ("engine", "reference") else b for b in shipped())
+    monkeypatch.setattr(registry, "shipped", lambda: known)
+    solution = solve("svm_1norm", data())
+    told = [w.message for w in solution.warnings if w.code == "K608"]
+    assert ["`engine`" in told[0], "`reference`" in told[1]] == [True, True]
+    printed = render_text(solution.warnings, "", "")
+    assert printed.index(told[0]) < printed.index(told[1])
 
 
 @pytest.mark.usefixtures("engine_is_broken")

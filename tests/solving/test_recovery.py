@@ -19,6 +19,8 @@ from kdsl.algebra.dual_program import DualProgram
 from kdsl.algebra.numeric import evaluate
 from kdsl.algebra.primal import Unknown
 from kdsl.binding.gram import DenseGram
+from kdsl.models.report import solution_text
+from kdsl.pipeline import parse_spec
 from kdsl.solving.api import prepare, solve
 from kdsl.solving.certificate import Products, gradient, kkt_gap, normal_form_value
 from kdsl.solving.feasible import feasible_point
@@ -404,3 +406,23 @@ def test_a_point_that_cannot_be_moved_onto_its_rows_proves_nothing() -> None:
     """One class: there is no direction at all, and nought has no energy."""
     problem = form(np.zeros(2), np.full(2, np.inf), np.ones((2, 2)), np.array([0.0, 1.0]), np.ones(2))
     assert not measure_ray(problem, np.zeros(2)).proves
+
+
+@pytest.mark.parametrize(
+    ("relation", "ends", "words"),
+    [(">= 1 - xi[i]", (1.0, np.inf), "any value from 1 on"), ("<= 2 + xi[i]", (-np.inf, 2.0), "any value up to 2")],
+)
+def test_a_scalar_that_is_free_on_one_side_is_said_to_be(relation: str, ends: tuple[float, float], words: str) -> None:
+    spec = f"""model half
+index  i in 1..l
+data   x[i] : input
+param  C : in (0, inf) = 1
+kernel k = linear
+var    w : H(k), b : real, xi[i] : real >= 0
+minimize 1/2 ||w||^2 + C * sum[i] xi[i]
+subject to
+  side[i]: <w, phi(x[i])> + b {relation}
+"""
+    solution = solve(parse_spec(spec), {"x": np.random.default_rng(0).normal(size=(20, 2))})
+    assert solution.intervals == {"b": ends}
+    assert f"({words} is as good)" in solution_text(solution)
