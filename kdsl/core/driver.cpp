@@ -10,7 +10,8 @@
 #include "sum_hessian.hpp"
 
 namespace kdsl {
-bool rows_are_passed();  // driver_rows.cpp
+bool rows_are_passed();        // driver_rows.cpp
+bool kernels_are_evaluated();  // driver_expansion.cpp
 }
 
 namespace {
@@ -129,5 +130,6 @@ int main() {
     }
     good = solves(cases.back()) && good;
     good = rows_are_passed() && good;
+    good = kernels_are_evaluated() && good;
     return good ? 0 : 1;
 }
