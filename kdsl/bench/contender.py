@@ -10,6 +10,7 @@ from kdsl.bench.problems import Problem, Task
 
 Result = TypeVar("Result")
 OWN = "kdsl"
+SETTLING = 0.1  # seconds
 
 
 class Answer(NamedTuple):
@@ -45,6 +46,11 @@ class Contender(Protocol):
 class Timed(NamedTuple):
     seconds: float
     processor: float
+
+
+def settle() -> None:
+    """Wait until threads of BLAS that spin after training sleep: they are no part of what a prediction costs."""
+    time.sleep(SETTLING)
 
 
 def timed(run: Callable[[], Result]) -> tuple[Result, Timed]:

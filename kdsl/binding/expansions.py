@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WORTHWHILE = 100_000  # kernel values below which NumPy is as quick
 MANY = 1_000_000  # kernel values below which neither several threads nor single precision gain much
 SAMPLE = 8
+CENTRED = 256  # points whose mean is near enough to that of all
 AGREEMENT = 1e-11
 CACHE = 1 << 23
 TEMPORARIES = 4  # arrays of the size of a block that are alive at once while a block is computed
@@ -65,7 +66,8 @@ class Expansion:
         kernel = self.native
         assert kernel is not None
         points = core_points(kernel, None)
-        return _core.Expansion(kernel.kind, kernel.gamma, kernel.offset, kernel.degree, points, centre_of(kernel))
+        some = kernel._replace(points=kernel.points[:: 1 + kernel.points.shape[0] // CENTRED])
+        return _core.Expansion(kernel.kind, kernel.gamma, kernel.offset, kernel.degree, points, centre_of(some))
 
     def _compiled(self, points: Matrix) -> Floats | None:
         """None where the core cannot, or does not agree with NumPy."""
