@@ -1,4 +1,4 @@
-"""Sorts vectors by their directions: those that are multiples of one another form a class."""
+"""Sorts vectors by their directions, those that are multiples of one another in a class, and judges their rank."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kdsl.solving.normal_form import Floats, Ints
+
+DEPENDENT = 1e-12  # of a column, beside the largest: what the other columns do not explain, and rounding may
 
 
 class Directions(NamedTuple):
@@ -18,7 +20,17 @@ class Directions(NamedTuple):
 
     @property
     def independent(self) -> bool:
-        return int(np.linalg.matrix_rank(self.direction)) == len(self.direction)
+        return len(spanning(self.direction)) == len(self.direction)
+
+
+def spanning(matrix: Floats) -> Ints:
+    """Columns that span all others up to DEPENDENT, in their order: as many as the rank, for everybody."""
+    from scipy.linalg import qr
+
+    triangle, order = qr(matrix, mode="r", pivoting=True, check_finite=False)
+    size = np.abs(np.diagonal(triangle))
+    rank = np.count_nonzero(size > DEPENDENT * size.max(initial=0.0))
+    return np.sort(order[:rank]).astype(np.int64)
 
 
 def directions_of(vectors: Floats) -> Directions:

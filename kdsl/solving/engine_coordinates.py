@@ -13,12 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.directions import directions_of
+from kdsl.solving.directions import directions_of, spanning
 from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
 
 FEW_ROWS = 64  # rows up to which A is handled as a dense array
 ROUNDING = 1e-13  # of a row's largest entry: what is smaller is what rounding left of a sum that vanishes
-DEPENDENT = 1e-12  # of a row, beside the largest: what the other rows do not explain, and rounding may
 Matrix: TypeAlias = Floats | sp.csc_array[Any]
 
 
@@ -179,17 +178,14 @@ def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats)
 
 
 def _independent(direction: Floats) -> Floats:
-    """Independent combinations of the columns of `direction`, with the same span up to DEPENDENT.
+    """Independent combinations of the columns of `direction`, with the same span.
 
     Elimination leaves entries of at most 1, and in as many of the classes a unit triangle: rows that nearly depend on
     one another are as far apart there as any others, so that nobody after this has to judge their rank.
     """
-    from scipy.linalg import lu, qr
+    from scipy.linalg import lu
 
-    triangle, order = qr(direction, mode="r", pivoting=True)
-    size = np.abs(np.diagonal(triangle))
-    rank = int(np.count_nonzero(size > DEPENDENT * size.max(initial=0.0)))
-    return np.asarray(lu(direction[:, np.sort(order[:rank])], permute_l=True)[0], np.float64)
+    return np.asarray(lu(direction[:, spanning(direction)], permute_l=True)[0], np.float64)
 
 
 def _rescale(h: Separable, source: Ints, scale: Floats) -> Separable:

@@ -10,12 +10,10 @@ from kdsl.cli.binding_options import (
     add_function_options,
     add_resource_options,
     exit_code,
-    functions_of,
     messages,
-    tables_of,
 )
 from kdsl.cli.terminal import Console
-from kdsl.cli.verbs.verify import BROKEN, FAILED
+from kdsl.cli.verbs.verify import BROKEN, FAILED, computed_again
 from kdsl.language.diagnostics import KdslError
 
 OTHER_DATA = "K656"
@@ -45,19 +43,11 @@ def run(arguments: Namespace, console: Console) -> int:
 
 
 def _report(arguments: Namespace, output: str, console: Console) -> int:
-    from kdsl.binding.kernels import DEFAULT_MEMORY
-    from kdsl.cli.progress import Watch
-    from kdsl.models.model_file import read_container, restore
-    from kdsl.models.verification import verify_model
     from kdsl.plot import with_data
     from kdsl.report.account import account_of_model
     from kdsl.report.writing import write_report
 
-    functions = functions_of(arguments)
-    model = restore(read_container(arguments.model), arguments.model, functions).model
-    tables = tables_of(arguments.data, model, arguments.index_base)
-    with Watch(console, arguments.quiet) as watch:
-        found = verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step)
+    found, tables = computed_again(arguments, console)
     if any(finding.code == OTHER_DATA for finding in found.findings):
         messages(found.findings, console)
         return FAILED

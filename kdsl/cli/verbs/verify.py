@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdsl.cli.binding_options import (
     add_base_option,
@@ -37,17 +37,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    from kdsl.binding.kernels import DEFAULT_MEMORY
-    from kdsl.cli.progress import Watch
-    from kdsl.models.model_file import read_container, restore
-    from kdsl.models.verification import verify_model
-
     try:
-        functions = functions_of(arguments)
-        model = restore(read_container(arguments.model), arguments.model, functions).model
-        tables = tables_of(arguments.data, model, arguments.index_base)
-        with Watch(console, arguments.quiet) as watch:
-            found = verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step)
+        found, _ = computed_again(arguments, console)
     except KdslError as error:
         messages(error.diagnostics, console)
         return FAILED if error.diagnostics[0].code in BROKEN else exit_code(error)
@@ -57,6 +48,20 @@ def run(arguments: Namespace, console: Console) -> int:
         console.out(_text(found))
         messages(found.findings, console)
     return 0 if found.holds else FAILED
+
+
+def computed_again(arguments: Namespace, console: Console) -> tuple[Verification, dict[str, Any]]:
+    """What comes of computing a saved model again, and the tables that it was computed from."""
+    from kdsl.binding.kernels import DEFAULT_MEMORY
+    from kdsl.cli.progress import Watch
+    from kdsl.models.model_file import read_container, restore
+    from kdsl.models.verification import verify_model
+
+    functions = functions_of(arguments)
+    model = restore(read_container(arguments.model), arguments.model).model
+    tables = tables_of(arguments.data, model, arguments.index_base)
+    with Watch(console, arguments.quiet) as watch:
+        return verify_model(arguments.model, tables, functions, arguments.memory or DEFAULT_MEMORY, watch.step), tables
 
 
 def _json(found: Verification) -> str:
