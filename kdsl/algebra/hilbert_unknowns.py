@@ -53,6 +53,15 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     if (square + linear).sum(unknown.indices, unknown.sets, support) + untouched != state.body:
         raise _coupled(unknown)
     state, folded = _folded(state, curvature, unknown)
+    if not folded:
+        raise fail(
+            "K404",
+            f"nothing holds `{unknown.shown}`: the other conditions make the coefficient of its square 0",
+            f"a scalar that costs nothing makes the multipliers of its constraint vanish, and {unknown.shown} is in no other",
+            "give every scalar that loosens a constraint a price in the objective",
+            unknown.span,
+            "free to move",
+        )
     state, inverse = inverted(state, unfiltered(folded, rest, unknown), unknown)
     value = -(rest * inverse)
     loss = (dot(rest, rest) * inverse).scale(HALF) if rest else Poly()

@@ -11,6 +11,7 @@ from kdsl.algebra.signs import Domains, Range
 from kdsl.algebra.terms import At, Bracket, Index, Sym, Vec, bracket, leaves
 from kdsl.language import model as m
 from kdsl.language import syntax as s
+from kdsl.language.diagnostics import Diagnostic, KdslError, Label
 
 
 class Point(NamedTuple):
@@ -248,11 +249,20 @@ class Translator:
             number = value.as_number()
             if number is not None:
                 return Sym(str(number), (), "param")
-            (monomial,) = value.terms
-            ((factor, _),) = monomial.factors
-            if isinstance(factor, Sym):
-                return factor
-        raise Untranslatable(node, "a filter compares indices, labels and data")
+            factors = [factor for monomial in value.terms for factor, _ in monomial.factors]
+            if len(factors) == 1 and isinstance(factors[0], Sym) and value == Poly.of(factors[0]):
+                return factors[0]
+        raise KdslError(
+            [
+                Diagnostic(
+                    "K410",
+                    "a filter compares indices, labels and data",
+                    (Label(node.span),),
+                    "a multiplier is there or not by a comparison of two names or numbers, without arithmetic",
+                    "give what is computed here a name as `data`, and compare that",
+                )
+            ]
+        )
 
 
 def _in_space(vector: Poly, space: str) -> Poly:
