@@ -57,7 +57,8 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
         raise fail(
             "K404",
             f"nothing holds `{unknown.shown}`: the other conditions make the coefficient of its square 0",
-            f"a scalar that costs nothing makes the multipliers of its constraint vanish, and {unknown.shown} is in no other",
+            "a scalar that costs nothing makes the multipliers of its constraint vanish, and no other holds "
+            f"{unknown.shown}",
             "give every scalar that loosens a constraint a price in the objective",
             unknown.span,
             "free to move",
