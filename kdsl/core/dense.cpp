@@ -26,6 +26,7 @@ constexpr std::int64_t kFourth = 4, kSome = 24, kFiftieth = 50;
 constexpr std::int64_t kColumns = 512;      // of a product in one task
 // Nanoseconds: of a step beside its passes, and of these for each column; and operations in one, of a factorisation.
 constexpr double kStep = 100, kColumn = 0.22, kGather = 2, kFlops = 60;
+constexpr double kUsual = 2;  // factorisations for one Newton step
 
 // How fast the gap falls: of each window of steps the least counts.
 struct Watch {
@@ -238,7 +239,7 @@ double Dense<T, K>::newton_cost() {
         if (above_[i] == below_[i]) free_.push_back(i);
     const double m = double(free_.size());
     const double factor = m * m * m / (3 * kFlops * double(pool_.size())) * double(sizeof(K) / sizeof(float));
-    return (factor + kGather * m * m) / (kStep + kColumn * double(n_));
+    return kUsual * (factor + kGather * m * m) / (kStep + kColumn * double(n_));
 }
 
 // A Newton step on the free coordinates, `blocked` where it ends at a break point.

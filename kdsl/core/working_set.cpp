@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kKeep = 0.5;          // of a working set kept from the last one
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops
-constexpr double kAhead = 0.01;        // of the gap is where a set that holds all free coordinates could end at best
+constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr double kAgain = 0.01;         // of the gap at which coordinates were dropped is where all are looked at again
@@ -92,7 +92,7 @@ public:
             grow();
             const Indices set = choose(f);
             const double inner = std::max(0.5 * eps, kInner * gap);
-            const double goal = all_free_ ? std::max(0.5 * eps, kAhead * gap) : inner;
+            const double goal = settled_ ? 0.5 * eps : inner;
             DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, goal, out)
                                  : precision == Precision::mixed ? descend<double, float>(set, t, f, inner, goal, out)
                                                                  : descend<double, double>(set, t, f, inner, goal, out);
@@ -175,8 +175,9 @@ private:
         const double scale = double(all) / double(kMost);
         if (all > largest_ && all <= most_) crowded_ += 1 / (kPatience * scale * scale * scale);
         if (crowded_ > 1) largest_ = most_;
-        all_free_ = all <= largest_;
-        q_ = all_free_ ? std::max(q_, all) : std::min(largest_, kLarge);
+        settled_ = all <= largest_ && std::abs(free - free_) * kSettled <= free;
+        free_ = free;
+        q_ = all <= largest_ ? std::max(q_, all) : std::min(largest_, kLarge);
     }
 
     Indices choose(const std::vector<double>& f) {
@@ -347,7 +348,8 @@ private:
     Exchange* exchange_;
     std::int64_t n_, q_, largest_, most_;
     double crowded_ = 0;            // of its patience that rounds with too small a set have used up
-    bool all_free_ = false;         // the next working set has room for all free coordinates
+    std::int64_t free_ = 0;         // coordinates inside a piece, among the active
+    bool settled_ = false;          // the next set has room for all of them, and their number hardly changed
     double shrunk_at_ = kInfinity;  // m - M when the first of the coordinates now missing were dropped
     double look_ = kInfinity;  // m - M at which the duality gap is worth computing
     std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
