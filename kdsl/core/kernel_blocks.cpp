@@ -14,6 +14,9 @@ namespace {
 // Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
 // and that the rows stay in the cache beside the panel; a multiple of those that it holds in registers.
 constexpr std::int64_t kChunk = 240;
+// Fewer of them are written where they are wanted, where two vectors are not a whole panel and the micro-kernel comes
+// to a row of the block more than once: with a stride of whole pages more would drive each other out of the cache.
+constexpr std::int64_t kWritten = 6;
 // Whether computing an entry, for which the share of a vector that its features fill speaks, takes longer than copying
 // it across the diagonal, which memory limits. Measured on blocks of 1,024 to 3,072 rows.
 template <class T>
@@ -106,8 +109,10 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
                            *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
         for (std::size_t i = 0; i < row_index.size(); ++i)
             if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, T(0));
-        for (std::int64_t r = 0; r < last; r += kChunk) {
-            const std::int64_t some = std::min(kChunk, last - r);
+        const bool in_parts = 2 * micro_.width < kPanel<T> * sizeof(T);
+        const std::int64_t step = whole && !mirrored && in_parts ? kWritten : kChunk;
+        for (std::int64_t r = 0; r < last; r += step) {
+            const std::int64_t some = std::min(step, last - r);
             if (whole && !mirrored) {
                 compute(r, some, out + r * stride + first, stride);
                 continue;
