@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_forms import KINDS, Kind, objective, optimum, random_form, violation
 
@@ -106,6 +106,7 @@ def at_one(h, k: int, s: float) -> float:  # type: ignore[no-untyped-def]
 
 @settings(max_examples=40, deadline=None)
 @given(n=st.integers(1, 12), rank=st.integers(0, 12), rows=st.integers(0, 4), seed=st.integers(0, 10**6))
+@example(n=6, rank=5, rows=3, seed=131)  # regular by rounding: its inverse says nothing of the rows
 def test_linear_systems_of_any_rank(n: int, rank: int, rows: int, seed: int) -> None:
     """Regular or singular: a consistent system is solved, and its multipliers satisfy both equations."""
     random = np.random.default_rng(seed)
