@@ -136,7 +136,7 @@ class Session:
             posed = pose(derivation, bound, parameters, built, room, psd, seed)
         seconds = {"read": read - began, "lower": time.perf_counter() - read}
         prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
-        options = Options(tol, kkt_tol, max_iterations, time_limit, threads, room, seed)
+        options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
         start = kept.theta if kept is not None and not self._depends else None
         self._kept = _Kept(bound, binding, key, posed, start)
         solution = prepared.solve(options, backend, progress, start=start)

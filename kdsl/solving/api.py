@@ -97,7 +97,7 @@ def solve(
     backend: str | None = None,
     tol: float = 1e-6,
     kkt_tol: float | None = None,
-    memory: int = DEFAULT_MEMORY,
+    memory: int | None = None,
     threads: int | None = None,
     max_iterations: int | None = None,
     time_limit: float = float("inf"),
@@ -111,14 +111,16 @@ def solve(
 
     data: {"x": X, "y": y} by the names of the spec, or tables by index name as `bind` takes them.
     kernels: {"k": "rbf(gamma = 0.1)"} or {"k": a Python function of two point matrices}.
+    memory: bytes that may be used; by default a quarter of the machine's by the solver, 256 MiB by what surrounds it.
     psd: refuse, clip, shift or accept a Gram matrix with a negative eigenvalue.
     binding: what `kdsl.binding.binder.bind` takes besides (target=, features=, scale=, ...).
     """
     for name, allowed in (("tol", tol), ("kkt_tol", kkt_tol)):
         if allowed is not None and not 0 < allowed < float("inf"):
             raise ValueError(f"{name} must be a positive number, not {allowed!r}")
+    room = DEFAULT_MEMORY if memory is None else memory
     prepared = prepare(
-        spec, data, params, kernels, memory=memory, seed=seed, psd=psd, allow_python=allow_python, **binding
+        spec, data, params, kernels, memory=room, seed=seed, psd=psd, allow_python=allow_python, **binding
     )
     options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
     return prepared.solve(options, backend, progress)

@@ -142,7 +142,6 @@ def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
 
 def options_of(arguments: Namespace) -> Options:
     """What the solver is asked for."""
-    from kdsl.binding.kernels import DEFAULT_MEMORY
     from kdsl.solving.backends.interface import Options
 
     return Options(
@@ -151,7 +150,7 @@ def options_of(arguments: Namespace) -> Options:
         arguments.max_iterations,
         arguments.time_limit,
         arguments.threads,
-        arguments.memory or DEFAULT_MEMORY,
+        arguments.memory,
         arguments.seed,
     )
 
