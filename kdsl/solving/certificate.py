@@ -20,6 +20,7 @@ from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
 from kdsl.solving.directions import directions_of
+from kdsl.solving.inner_product import dot
 from kdsl.solving.loss_residuals import loss_residual
 from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
 
@@ -103,7 +104,7 @@ def normal_form_value(problem: NormalForm, theta: Floats, products: Products) ->
     """The objective of the normal form: energies 1/2 v'Kv, then h piece by piece."""
     total = problem.constant
     for expansion, image in zip(products.expansions, products.images, strict=True):
-        total += 0.5 * float(expansion @ image)
+        total += 0.5 * dot(expansion, image)
     h = problem.separable
     owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
     t = theta[owner]

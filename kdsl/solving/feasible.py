@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
+from kdsl.solving.inner_product import dot
 from kdsl.solving.normal_form import Floats, NormalForm
 
 Matrix: TypeAlias = Floats | sp.csr_array[Any]
@@ -81,7 +82,7 @@ def _one_row(problem: NormalForm, everything: Floats, point: Floats) -> Floats:
     """clip(point + s a) with s such that a'x = target: the nearest point in that direction."""
     target = float(problem.rows.target[0])
     lower, upper, equality = problem.separable.lower, problem.separable.upper, bool(problem.rows.equality[0])
-    value = float(everything @ point)
+    value = dot(everything, point)
     if value == target or (not equality and value <= target):
         return point
     row = _movable(problem, everything, target - value, point)
@@ -92,14 +93,14 @@ def _one_row(problem: NormalForm, everything: Floats, point: Floats) -> Floats:
     sign = 1.0 if value < target else -1.0
     part, start = sign * row[moving], point[moving]
     missing = abs(target - value)
-    moved = _far_enough(part, start, (lower[moving], upper[moving]), missing + float(part @ start))
+    moved = _far_enough(part, start, (lower[moving], upper[moving]), missing + dot(part, start))
     result = point.copy()
     result[moving] = moved
     free = (result > lower) & (result < upper) & (row != 0)
     if free.any():  # the last rounding error goes to the freest coordinate
         room = np.where(free, np.minimum(result - lower, upper - result), -1.0)
         best = int(np.argmax(room))
-        result[best] += (target - float(everything @ result)) / row[best]
+        result[best] += (target - dot(everything, result)) / row[best]
         result = np.clip(result, lower, upper)
     return result
 
@@ -111,16 +112,16 @@ def _far_enough(part: Floats, start: Floats, bounds: tuple[Floats, Floats], want
     enough, and bisection where a step leaves them.
     """
     low, high = 0.0, np.inf
-    best, s = start, (wanted - float(part @ start)) / max(float(part @ part), 1e-300)
-    rounding = _ROUNDING * (abs(wanted) + float(np.abs(part) @ np.abs(start)))
+    best, s = start, (wanted - dot(part, start)) / max(dot(part, part), 1e-300)
+    rounding = _ROUNDING * (abs(wanted) + dot(np.abs(part), np.abs(start)))
     for _ in range(_STEPS):
         best = np.clip(start + s * part, *bounds)
-        short = wanted - float(part @ best)
+        short = wanted - dot(part, best)
         inside = part[(best > bounds[0]) & (best < bounds[1])]
         if abs(short) <= rounding or (short > 0 and not len(inside)):
             break
         low, high = (s, high) if short > 0 else (low, s)
-        following = s + short / max(float(inside @ inside), 1e-300)
+        following = s + short / max(dot(inside, inside), 1e-300)
         if not low < following < high:
             following = 2.0 * low if np.isinf(high) else 0.5 * (low + high)
         if following in (low, high):

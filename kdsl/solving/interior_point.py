@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kdsl.solving.inner_product import dot
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.segments import Segments
 
@@ -89,10 +90,6 @@ def _solve(state: _Iterate, tol: float, constant: float, watch: Watch | None) ->
         if not state.advance():
             break
     return best
-
-
-def dot(a: Floats, b: Floats) -> float:
-    return float(np.einsum("i,i->", a, b))
 
 
 class _Direction(NamedTuple):

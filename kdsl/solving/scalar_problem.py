@@ -17,6 +17,7 @@ from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Factors, Poly, derivative
 from kdsl.algebra.primal import LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
+from kdsl.solving.inner_product import dot
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.smooth_losses import SmoothLoss
 from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked, summed
@@ -74,7 +75,7 @@ class ScalarProblem:
         return bool(np.all(self.quadratic.indices == own))
 
     def value(self, z: Floats) -> float:
-        total = self.constant + float(self.linear @ z + 0.5 * z @ (self.quadratic @ z))
+        total = self.constant + dot(self.linear, z) + 0.5 * dot(z, np.asarray(self.quadratic @ z))
         for loss in self.losses:
             r = z[loss.columns]
             cost = np.full(len(r), np.inf)

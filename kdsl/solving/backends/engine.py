@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from kdsl import _core
 from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
+from kdsl.solving.inner_product import dot
 from kdsl.solving.native_kernel import NativeKernel, OffersNative, centre_of, core_points
 from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
 from kdsl.solving.priced_rows import MANY, start_by_prices
@@ -149,7 +150,7 @@ def _shifts(problem: NormalForm) -> tuple[Floats, float]:
         if block.shift is not None:
             image = block.gram.matvec(block.shift)
             linear += block.atoms.T @ image
-            constant += 0.5 * float(block.shift @ image)
+            constant += 0.5 * dot(block.shift, image)
     return linear, constant
 
 
