@@ -18,8 +18,8 @@ from kdsl.language.syntax import Name
 if TYPE_CHECKING:
     from kdsl.binding.bound import Bound
     from kdsl.models.solution import Solution
-    from kdsl.solving.normal_form import Floats
     from kdsl.solving.posed import Posed
+    from kdsl.solving.warm_start import Start
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class _Kept:
     binding: Mapping[str, Any]
     key: object
     posed: Posed
-    theta: Floats | None
+    start: Start | None
 
 
 class Session:
@@ -137,10 +137,10 @@ class Session:
         seconds = {"read": read - began, "lower": time.perf_counter() - read}
         prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
         options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
-        start = kept.theta if kept is not None and not self._depends else None
+        start = kept.start if kept is not None and not self._depends else None
         self._kept = _Kept(bound, binding, key, posed, start)
         solution = prepared.solve(options, backend, progress, start=start)
-        self._kept = replace(self._kept, theta=solution.theta)
+        self._kept = replace(self._kept, start=solution.start)
         return solution
 
     @staticmethod

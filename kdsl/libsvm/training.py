@@ -152,7 +152,7 @@ def solve_machine(
         rho = solution.scalars["rho"] if spec == "svm_nu_sum" else 1.0 / units
         close = max(asked.tol * max(rho**2, abs(solution.dual)), ROUNDING)
         if solution.gap > close:
-            solution = prepared.solve(replace(asked, kkt_tol=close), None, progress, step, solution.theta)
+            solution = prepared.solve(replace(asked, kkt_tol=close), None, progress, step, solution.start)
     scale = 1.0 / margin_of(solution, classes) if spec == "svm_nu_sum" else units
     expansion = np.zeros(len(rows))
     expansion[solution.predictor.places["k"]] = solution.predictor.vectors["w"].coefficients[0]

@@ -24,10 +24,10 @@ from kdsl.language.syntax import NOWHERE, KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.derived import derivation_of, model_of
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of
+from kdsl.solving.warm_start import Start
 from kdsl.solving.watched import Step, watched
 
 
@@ -45,11 +45,11 @@ class Prepared:
         backend: str | None = None,
         progress: Progress | None = None,
         step: Step | None = None,
-        start: Floats | None = None,
+        start: Start | None = None,
     ) -> Solution:
         """The certified solution; `seconds` count from the reading of the data, `step` watches the certificate.
 
-        `start` is a dual point to begin from, such as the solution for another value of a parameter.
+        `start` is where to begin, such as the solution's for another value of a parameter.
         """
         posed = self.posed if step is None else watched(self.posed, step)
         solution = solve_posed(posed, options, backend, start, progress)

@@ -32,6 +32,7 @@ from kdsl.solving.routing import Route, next_route, route
 from kdsl.solving.scalars import is_wider
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.unknowns import with_unknowns
+from kdsl.solving.warm_start import Start, moved
 
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
 _FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
@@ -49,7 +50,7 @@ def solve_posed(
     posed: Posed,
     options: Options,
     backend: str | None = None,
-    start: Floats | None = None,
+    start: Start | None = None,
     progress: Progress | None = None,
 ) -> Solution:
     """The certified solution of a posed problem; NoSolution, with a witness, where there is none."""
@@ -78,7 +79,8 @@ def solve_posed(
         else:
             _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
-            raw = chosen.backend.solve(lowered.problem, options, start, progress)
+            begin = None if start is None else moved(start, lowered.problem.separable)
+            raw = chosen.backend.solve(lowered.problem, options, begin, progress)
             first = _Attempt(raw, certify(posed, raw.theta, lowered=lowered), chosen)
             asked = _Asked(posed, options, progress, began)
             raw, point, chosen = _by_others(asked, _tightened(asked, first))
@@ -270,6 +272,7 @@ def _solution(
         point.outer,
         {name: r.report for name, r in repairs.items()},
         facts=raw.facts,
+        start=Start(point.theta, point.lowered.problem.separable),
     )
 
 

@@ -1,0 +1,87 @@
+"""A dual point is moved with the pieces that it lies on, and a solve that begins there has little left to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kdsl import Problem
+from kdsl.api import inner, norm, phi, rbf, sum_over
+from kdsl.solving.normal_form import Separable
+from kdsl.solving.warm_start import Start, moved
+
+INF = np.inf
+
+
+def pieces(*coordinates: list[float]) -> Separable:
+    """Coordinates by the ends of their pieces, without cost."""
+    offsets = np.r_[0, np.cumsum([len(ends) - 1 for ends in coordinates])].astype(np.int64)
+    left = np.array([end for ends in coordinates for end in ends[:-1]], float)
+    right = np.array([end for ends in coordinates for end in ends[1:]], float)
+    nothing = np.zeros(len(left))
+    return Separable(offsets, left, right, nothing, nothing, nothing)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "theta", "expected"),
+    [
+        pytest.param([0, 1], [0, 10], 1.0, 10.0, id="at the upper bound"),
+        pytest.param([0, 1], [-2, 10], 0.0, -2.0, id="at the lower bound"),
+        pytest.param([0, 1], [0, 10], 0.25, 2.5, id="inside"),
+        pytest.param([-1, 0, 1], [-3, 0, 5], 0.0, 0.0, id="at a kink"),
+        pytest.param([-1, 0, 1], [-3, 0, 5], -0.5, -1.5, id="in the first of two pieces"),
+        pytest.param([-1, 0, 1], [-3, 0, 5], 0.5, 2.5, id="in the second"),
+        pytest.param([0, INF], [0, INF], 7.0, 7.0, id="without a bound above"),
+        pytest.param([0, INF], [0, 3], 7.0, 3.0, id="a bound that is new"),
+        pytest.param([-INF, INF], [-INF, INF], -7.0, -7.0, id="without bounds"),
+        pytest.param([2, 2], [3, 3], 2.0, 3.0, id="a piece that is a point"),
+    ],
+)
+def test_a_coordinate_keeps_its_place(old: list[float], new: list[float], theta: float, expected: float) -> None:
+    start = moved(Start(np.array([theta]), pieces(old)), pieces(new))
+    assert start is not None
+    assert start == pytest.approx([expected], abs=0)
+
+
+def test_another_problem_has_no_start() -> None:
+    assert moved(Start(np.zeros(1), pieces([0, 1])), pieces([0, 1], [0, 1])) is None
+
+
+def test_a_balance_is_kept_when_the_box_grows() -> None:
+    random = np.random.default_rng(0)
+    old = pieces(*[[0.0, 0.7]] * 50)
+    theta, sign = np.repeat(random.uniform(0, 0.7, 25), 2), np.tile([1.0, -1.0], 25)  # sum_i y_i alpha_i = 0
+    new = replace(old, right=old.right * 13)
+    start = moved(Start(theta, old), new)
+    assert start is not None
+    assert abs(sign @ start) <= 1e-12
+
+
+def test_the_next_value_of_a_parameter_takes_less_work() -> None:
+    random = np.random.default_rng(1)
+    y = np.tile([1.0, -1.0], 750)
+    X = random.normal(size=(1500, 4)) + y[:, None] / 3
+
+    def machine() -> tuple[Problem, object]:
+        p = Problem("path")
+        i = p.index("i", 1, "l")
+        x, sign = p.data("x", i, kind="input"), p.data("y", i, values=(-1, 1))
+        C = p.param("C", lower=0, open=True, default=1)
+        w, b, xi = p.hilbert("w", p.kernel("k", rbf(gamma=0.2))), p.real("b"), p.real("xi", i, lower=0)
+        p.minimize(norm(w) ** 2 / 2 + C * sum_over(i)(xi[i]))
+        p.subject_to("margin", i, sign[i] * (inner(w, phi(x[i])) + b) >= 1 - xi[i])
+        return p, C
+
+    warm, price = machine()
+    price.value = 1.0  # type: ignore[attr-defined]
+    warm.solve({"x": X, "y": y}, kkt_tol=1e-3)
+    price.value = 1.5  # type: ignore[attr-defined]
+    after = warm.solve(None, kkt_tol=1e-3)
+    cold, price = machine()
+    price.value = 1.5  # type: ignore[attr-defined]
+    before = cold.solve({"x": X, "y": y}, kkt_tol=1e-3)
+    assert after.status == before.status == "optimal"
+    assert after.value == pytest.approx(before.value, rel=1e-5)
+    assert after.iterations < 0.6 * before.iterations
