@@ -14,6 +14,8 @@ namespace {
 // Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
 // and that the rows stay in the cache beside the panel; a multiple of those that it holds in registers.
 constexpr std::int64_t kChunk = 240;
+// Numbers that one task gathers.
+constexpr std::int64_t kCopied = 1 << 16;
 // Fewer of them are written where they are wanted, where two vectors are not a whole panel and the micro-kernel comes
 // to a row of the block more than once: with a stride of whole pages more would drive each other out of the cache.
 constexpr std::int64_t kWritten = 6;
@@ -28,16 +30,20 @@ bool worth_mirroring(std::int64_t features, const Micro& micro) {
 template <class T>
 struct Gathered {
     std::vector<std::int64_t> position, index;
-    std::vector<T> dense, bias;
+    std::vector<T> bias;
+    Aligned<T> dense;
 
-    Gathered(const Points<T>& points, const std::vector<std::int64_t>& rows) {
+    Gathered(const Points<T>& points, const std::vector<std::int64_t>& rows, Pool& pool) {
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (rows[i] >= 0) position.push_back(std::int64_t(i)), index.push_back(rows[i]);
         for (const std::int64_t i : index) bias.push_back(points.row_bias(i));
         if (points.sparse()) return;
-        dense.resize(index.size() * std::size_t(points.features()));
-        for (std::size_t i = 0; i < index.size(); ++i)
-            std::copy_n(points.row(index[i]), points.features(), dense.data() + i * std::size_t(points.features()));
+        const std::int64_t features = points.features(), some = std::max<std::int64_t>(1, kCopied / (features + 1));
+        dense = aligned<T>(std::size_t(count() * features));
+        pool.run((count() + some - 1) / some, [&](std::int64_t task, int) {
+            for (std::int64_t i = task * some; i < std::min(count(), (task + 1) * some); ++i)
+                std::copy_n(points.row(index[i]), features, dense.get() + i * features);
+        });
     }
     std::int64_t count() const { return std::int64_t(index.size()); }
 };
@@ -58,7 +64,7 @@ struct Scratch {
 }  // namespace
 
 template <class T>
-const KernelBlocks::Copy<T>& KernelBlocks::copy() {
+const KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
     Copy<T>* wanted;
     if constexpr (std::is_same_v<T, float>)
         wanted = &single_;
@@ -66,9 +72,9 @@ const KernelBlocks::Copy<T>& KernelBlocks::copy() {
         wanted = &double_;
     const std::lock_guard<std::mutex> lock(copying_);
     if (!wanted->rows) {
-        wanted->rows = std::make_unique<Points<T>>(kernel_, rows_source_);
+        wanted->rows = std::make_unique<Points<T>>(kernel_, rows_source_, &pool);
         const bool same = cols_source_.dense == rows_source_.dense && cols_source_.value == rows_source_.value;
-        if (!same) wanted->own_cols = std::make_unique<Points<T>>(kernel_, cols_source_);
+        if (!same) wanted->own_cols = std::make_unique<Points<T>>(kernel_, cols_source_, &pool);
         wanted->cols = same ? wanted->rows.get() : wanted->own_cols.get();
     }
     return *wanted;
@@ -77,9 +83,9 @@ const KernelBlocks::Copy<T>& KernelBlocks::copy() {
 template <class T>
 void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
                          T* out, std::int64_t stride, Pool& pool) {
-    const Copy<T>& points = copy<T>();
+    const Copy<T>& points = copy<T>(pool);
     const Panels<T>& loops = micro_.panels<T>();
-    const Gathered<T> rows(*points.rows, row_index);
+    const Gathered<T> rows(*points.rows, row_index, pool);
     const std::int64_t features = points.cols->features(), width = kPanel<T>;
     const std::int64_t cols = std::int64_t(col_index.size()), panels = (cols + width - 1) / width;
     const bool every_row = rows.count() == std::int64_t(row_index.size());
@@ -92,7 +98,7 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
         const auto compute = [&](std::int64_t r, std::int64_t some, T* to, std::int64_t apart) {
             if (!points.rows->sparse())
-                return loops.block(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
+                return loops.block(kernel_.kind, kernel_.degree, rows.dense.get() + r * features, &rows.bias[r],
                                    std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), to,
                                    std::size_t(apart));
             for (std::int64_t i = r; i < r + some; ++i) {
@@ -139,28 +145,31 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
 
 // sum_i coefficient[i] <x_i, z_j> = <sum_i coefficient[i] x_i, z_j>, in double precision whatever is asked for.
 void KernelBlocks::accumulate_linear(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
-                                     const std::vector<std::int64_t>& col_index, double* out, Pool& pool) const {
+                                     const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool) const {
     std::vector<double> sum(std::size_t(rows_source_.features), 0.0);
     for (std::size_t i = 0; i < row_index.size(); ++i)
         if (row_index[i] >= 0) rows_source_.add(row_index[i], coefficient[i], sum.data());
     const std::int64_t cols = std::int64_t(col_index.size());
     pool.run((cols + kChunk - 1) / kChunk, [&](std::int64_t task, int) {
-        for (std::int64_t j = task * kChunk; j < std::min(cols, (task + 1) * kChunk); ++j)
-            if (col_index[j] >= 0) out[j] += cols_source_.dot(col_index[j], sum.data());
+        const std::int64_t first = task * kChunk, count = std::min(kChunk, cols - first);
+        double sums[kChunk];
+        for (std::int64_t j = 0; j < count; ++j)
+            sums[j] = col_index[first + j] < 0 ? 0.0 : cols_source_.dot(col_index[first + j], sum.data());
+        take(first, count, sums);
     });
 }
 
 template <class T>
 void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
-                              const std::vector<std::int64_t>& col_index, double* out, Pool& pool) {
-    if (kernel_.kind == Kind::linear) return accumulate_linear(row_index, coefficient, col_index, out, pool);
-    const Copy<T>& points = copy<T>();
+                              const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool) {
+    if (kernel_.kind == Kind::linear) return accumulate_linear(row_index, coefficient, col_index, take, pool);
+    const Copy<T>& points = copy<T>(pool);
     const Panels<T>& panels = micro_.panels<T>();
-    const Gathered<T> rows(*points.rows, row_index);
+    const Gathered<T> rows(*points.rows, row_index, pool);
     std::vector<T> weight;
     for (const std::int64_t i : rows.position) weight.push_back(T(coefficient[i]));
-    const std::int64_t features = points.cols->features(), width = kPanel<T>;
-    const std::int64_t cols = std::int64_t(col_index.size());
+    constexpr std::int64_t width = kPanel<T>;
+    const std::int64_t features = points.cols->features(), cols = std::int64_t(col_index.size());
     std::vector<Scratch<T>> scratch;
     for (int w = 0; w < pool.size(); ++w) scratch.emplace_back(features);
     pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
@@ -169,6 +178,7 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
         points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
         T* sum = s.values.get();
         T* one = sum + width;
+        double sums[width] = {};
         for (std::int64_t r = 0; r < rows.count(); r += kChunk) {
             const std::int64_t some = std::min(kChunk, rows.count() - r);
             std::fill_n(sum, width, T(0));
@@ -181,13 +191,15 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
                     for (std::int64_t j = 0; j < width; ++j) sum[j] += weight[i] * one[j];
                 }
             } else {
-                panels.accumulate(kernel_.kind, kernel_.degree, rows.dense.data() + r * features, &rows.bias[r],
+                panels.accumulate(kernel_.kind, kernel_.degree, rows.dense.get() + r * features, &rows.bias[r],
                                   &weight[r], std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(),
                                   sum);
             }
-            for (std::int64_t j = 0; j < count; ++j)
-                if (col_index[first + j] >= 0) out[first + j] += double(sum[j]);
+            for (std::int64_t j = 0; j < width; ++j) sums[j] += double(sum[j]);
         }
+        for (std::int64_t j = 0; j < count; ++j)
+            if (col_index[first + j] < 0) sums[j] = 0;
+        take(first, count, sums);
         if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
     });
 }
@@ -197,8 +209,8 @@ template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::v
 template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&, double*,
                                   std::int64_t, Pool&);
 template void KernelBlocks::accumulate<float>(const std::vector<std::int64_t>&, const std::vector<double>&,
-                                              const std::vector<std::int64_t>&, double*, Pool&);
+                                              const std::vector<std::int64_t>&, const Take&, Pool&);
 template void KernelBlocks::accumulate<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
-                                               const std::vector<std::int64_t>&, double*, Pool&);
+                                               const std::vector<std::int64_t>&, const Take&, Pool&);
 
 }  // namespace kdsl

@@ -3,6 +3,7 @@
 // Nothing larger than a panel is stored: each task packs kPanel<T> columns and runs all rows past them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -22,10 +23,12 @@ public:
     void block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, T* out,
                std::int64_t stride, Pool& pool);
 
-    // out[j] += sum_i coefficient[i] k(row_index[i], col_index[j]), the terms in precision T.
+    // Takes sums[j] = sum_i coefficient[i] k(row_index[i], col_index[first + j]), the terms in precision T, for a few
+    // columns at a time, in the thread that computed them.
+    using Take = std::function<void(std::int64_t first, std::int64_t count, const double* sums)>;
     template <class T>
     void accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
-                    const std::vector<std::int64_t>& col_index, double* out, Pool& pool);
+                    const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool);
 
 private:
     template <class T>
@@ -34,9 +37,9 @@ private:
         const Points<T>* cols = nullptr;
     };
     template <class T>
-    const Copy<T>& copy();
+    const Copy<T>& copy(Pool& pool);
     void accumulate_linear(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
-                           const std::vector<std::int64_t>& col_index, double* out, Pool& pool) const;
+                           const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool) const;
 
     KernelSpec kernel_;
     PointSource rows_source_, cols_source_;

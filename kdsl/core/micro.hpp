@@ -66,6 +66,8 @@ struct Micro {
     // to += sum of by[p] from[p] over four rows of n numbers.
     void (*combine_f)(double* to, const float* const* from, const double* by, std::int64_t n);
     void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);
+    // What Passes::update returns, f as it is.
+    Extremes<double> (*extremes)(const double* f, const double* above, const double* below, std::int64_t n);
 
     template <class T, class K>
     const Passes<T, K>& passes() const;

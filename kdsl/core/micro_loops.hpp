@@ -126,19 +126,16 @@ inline Index<T> counting() {
     return v;
 }
 
-template <class T, class K>
-Extremes<T> update(T* f, const K* a, const K* b, T da, T db, const T* above, const T* below, Int n) {
+// The extremes of f + above and f + below, where vector(k) and one(k) give f from k on.
+template <class T, class Several, class One>
+inline __attribute__((always_inline)) Extremes<T> scan(const T* above, const T* below, Int n, Several vector, One one) {
     constexpr Int L = kLanes<T>;
     const T inf = Lane<T>::infinity;
     Best<T> rise0(inf), rise1(inf), fall0(-inf), fall1(-inf);
-    const auto DA = splat<T>(da), DB = splat<T>(db);
     Index<T> at = counting<T>();
     Int k = 0;
     for (; k + 2 * L <= n; k += 2 * L) {
-        auto f0 = load<T>(f + k) + DA * load_as(a + k, T()) + DB * load_as(b + k, T());
-        auto f1 = load<T>(f + k + L) + DA * load_as(a + k + L, T()) + DB * load_as(b + k + L, T());
-        store<T>(f + k, f0);
-        store<T>(f + k + L, f1);
+        const Vector<T> f0 = vector(k), f1 = vector(k + L);
         rise0.keep_less(f0 + load<T>(above + k), at);
         rise1.keep_less(f1 + load<T>(above + k + L), at + L);
         fall0.keep_greater(f0 + load<T>(below + k), at);
@@ -153,12 +150,44 @@ Extremes<T> update(T* f, const K* a, const K* b, T da, T db, const T* above, con
         if (fall0.value[l] > out.fall) out.fall = fall0.value[l], out.faller = fall0.place[l];
     }
     for (; k < n; ++k) {
-        f[k] += da * T(a[k]) + db * T(b[k]);
-        if (f[k] + above[k] < out.rise) out.rise = f[k] + above[k], out.riser = k;
-        if (f[k] + below[k] > out.fall) out.fall = f[k] + below[k], out.faller = k;
+        const T f = one(k);
+        if (f + above[k] < out.rise) out.rise = f + above[k], out.riser = k;
+        if (f + below[k] > out.fall) out.fall = f + below[k], out.faller = k;
     }
     return out;
 }
+
+template <class T>
+Extremes<T> extremes(const T* f, const T* above, const T* below, Int n) {
+    return scan<T>(
+        above, below, n, [=](Int k) __attribute__((always_inline)) { return load<T>(f + k); },
+        [=](Int k) __attribute__((always_inline)) { return f[k]; });
+}
+
+template <class T, class K>
+Extremes<T> update(T* f, const K* a, const K* b, T da, T db, const T* above, const T* below, Int n) {
+    const auto DA = splat<T>(da), DB = splat<T>(db);
+    return scan<T>(
+        above, below, n,
+        [=](Int k) __attribute__((always_inline)) {
+            const auto v = load<T>(f + k) + DA * load_as(a + k, T()) + DB * load_as(b + k, T());
+            store<T>(f + k, v);
+            return v;
+        },
+        [=](Int k) __attribute__((always_inline)) { return f[k] += da * T(a[k]) + db * T(b[k]); });
+}
+
+// v^2 / c for a comparison: to 14 bits where that is quicker.
+template <class T>
+inline Vector<T> gain(Vector<T> v, Vector<T> c) {
+    return v * v / c;
+}
+#if KDSL_WIDTH == 64
+template <>
+inline Vector<float> gain<float>(Vector<float> v, Vector<float> c) {
+    return v * v * (Vector<float>)_mm512_rcp14_ps(c);
+}
+#endif
 
 template <class T, class K>
 Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T rise, T own, T floor, Int n) {
@@ -173,8 +202,8 @@ Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T 
         auto s0 = O + load<T>(diagonal + k), s1 = O + load<T>(diagonal + k + L);
         auto c0 = greatest(s0 - T(2) * load_as(row + k, T()), F * s0);
         auto c1 = greatest(s1 - T(2) * load_as(row + k + L, T()), F * s1);
-        best0.keep_greater(v0 * v0 / c0, at);
-        best1.keep_greater(v1 * v1 / c1, at + L);
+        best0.keep_greater(gain<T>(v0, c0), at);
+        best1.keep_greater(gain<T>(v1, c1), at + L);
         at += 2 * L;
     }
     best0.keep_greater(best1.value, best1.place);
@@ -482,6 +511,7 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     {block<double>, accumulate<double>, sparse<double>, transpose<double>},
     combine<float>,
     combine<double>,
+    extremes<double>,
 };
 
 }  // namespace kdsl

@@ -250,10 +250,13 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
         const nb::gil_scoped_release released;
         Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
         Pool pool(std::max(1, threads), [&control] { control.check(); });
+        const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
+            std::copy_n(sums, count, &out[first]);
+        };
         if (single)
-            blocks.accumulate<float>(row_index, weight, col_index, out.data(), pool);
+            blocks.accumulate<float>(row_index, weight, col_index, take, pool);
         else
-            blocks.accumulate<double>(row_index, weight, col_index, out.data(), pool);
+            blocks.accumulate<double>(row_index, weight, col_index, take, pool);
     }
     return array_of(out);
 }

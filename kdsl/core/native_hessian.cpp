@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "aligned.hpp"
 
@@ -23,6 +24,12 @@ bool fits_single(const KernelSpec& kernel, const PointSource& points) {
     return sum < 1e12 && value < 1e12 && (relative || value > 1e-12);
 }
 
+KernelBlocks::Take into(std::vector<double>& image) {
+    return [&image](std::int64_t first, std::int64_t count, const double* sums) {
+        std::copy_n(sums, count, &image[first]);
+    };
+}
+
 }  // namespace
 
 NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro)
@@ -33,12 +40,16 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
       blocks_(kernel, points, points, micro),
       atoms_(std::move(atoms)),
       single_(true),
+      distinct_(true),
       heavy_slot_(atoms_.size(), -1),
       slot_(points.count, -1) {
     for (std::int64_t k = 0; k < atoms_.size(); ++k) {
         single_ = single_ && atoms_.entries(k) <= 1;
+        for (std::int64_t e = atoms_.start[k]; e < atoms_.start[k + 1]; ++e)
+            if (std::exchange(slot_[atoms_.point[e]], k) >= 0) distinct_ = false;
         if (atoms_.entries(k) > kHeavy) heavy_.push_back(k);
     }
+    distinct_ = distinct_ && single_;
     if (std::int64_t(heavy_.size()) * points_ > kKept) heavy_.clear();
     for (std::size_t h = 0; h < heavy_.size(); ++h) heavy_slot_[heavy_[h]] = std::int64_t(h);
 }
@@ -70,10 +81,10 @@ void NativeHessian::compute_products(Pool& pool) {
             for (double& x : product_.back()) x *= same->second;
             continue;
         }
-        std::vector<double> image(points_, 0.0);
+        std::vector<double> image(points_);
         blocks_.accumulate<double>(Indices(&atoms_.point[first], &atoms_.point[last]),
                                    std::vector<double>(&atoms_.coefficient[first], &atoms_.coefficient[last]), all,
-                                   image.data(), pool);
+                                   into(image), pool);
         product_.push_back(std::move(image));
     }
 }
@@ -108,22 +119,33 @@ void NativeHessian::single_block(const Indices& row_set, const Indices& col_set,
     const Single rows = single(row_set), other = symmetric ? Single{} : single(col_set);
     const Single& cols = symmetric ? rows : other;
     blocks_.block(rows.points, symmetric ? rows.points : cols.points, out, stride, pool);
-    if (rows.plain && cols.plain) return;
+    if (rows.same != 0 && rows.same * cols.same == 1) return;
+    const std::vector<T> across(cols.scale.begin(), cols.scale.end());
     pool.run(std::int64_t(row_set.size()), [&](std::int64_t i, int) {
-        for (std::size_t j = 0; j < col_set.size(); ++j)
-            out[i * stride + std::int64_t(j)] *= T(rows.scale[i] * cols.scale[j]);
+        const T down = T(rows.scale[i]);
+        T* const row = out + i * stride;
+        for (std::size_t j = 0; j < across.size(); ++j) row[j] *= down * across[j];
     });
 }
 
 // The points of atoms of one point each, -1 for none, and their coefficients.
 NativeHessian::Single NativeHessian::single(const Indices& set) const {
-    Single out{Indices(set.size(), -1), std::vector<double>(set.size(), 1.0), true};
+    Single out{Indices(set.size(), -1), std::vector<double>(set.size(), 1.0), 0};
     for (std::size_t i = 0; i < set.size(); ++i) {
         const std::int64_t e = atoms_.start[set[i]];
         if (e < atoms_.start[set[i] + 1]) out.points[i] = atoms_.point[e], out.scale[i] = atoms_.coefficient[e];
-        out.plain = out.plain && out.scale[i] == 1.0;
     }
+    const double first = out.scale.empty() ? 1.0 : out.scale.front();
+    if (std::ranges::all_of(out.scale, [first](double c) { return c == first; })) out.same = first;
     return out;
+}
+
+// The same, looked up once where these are all coordinates in their order.
+const NativeHessian::Single& NativeHessian::single_or_all(const Indices& set, Single& room) {
+    const bool all = std::int64_t(set.size()) == size() && std::ranges::is_sorted(set);
+    Single& wanted = all ? all_ : room;
+    if (!all || all_.points.empty()) wanted = single(set);
+    return wanted;
 }
 
 // K between the points, in room that is kept for the next time.
@@ -222,8 +244,27 @@ void NativeHessian::rows(const Indices& which, const Indices& cols, double* out,
     single_block(which, cols, out, stride, pool);
 }
 
+void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& weight, const Indices& cols, bool exact,
+                               const KernelBlocks::Take& take, Pool& pool) {
+    if (exact)
+        blocks_.accumulate<double>(rows, weight, cols, take, pool);
+    else
+        blocks_.accumulate<float>(rows, weight, cols, take, pool);
+}
+
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                                bool exact, double* f, Pool& pool) {
+    if (distinct_) {
+        Single room;
+        const Single from = single(rows);
+        const Single& to = single_or_all(cols, room);
+        std::vector<double> weight(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) weight[i] = coefficient[i] * from.scale[i];
+        const auto take = [&](std::int64_t first, std::int64_t count, const double* sums) {
+            for (std::int64_t j = 0; j < count; ++j) f[cols[first + j]] += to.scale[first + j] * sums[j];
+        };
+        return accumulate(from.points, weight, to.points, exact, take, pool);
+    }
     compute_products(pool);
     // The weights of the rows by point: those of heavy atoms are known to K already.
     std::vector<double> light(points_, 0.0), heavy(heavy_.size(), 0.0);
@@ -241,11 +282,8 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& c
     for (std::int64_t p = 0; p < points_; ++p)
         if (light[p] != 0) from.push_back(p), weight.push_back(light[p]);
     const Indices to = points_of(cols);
-    std::vector<double> image(to.size(), 0.0);
-    if (exact)
-        blocks_.accumulate<double>(from, weight, to, image.data(), pool);
-    else
-        blocks_.accumulate<float>(from, weight, to, image.data(), pool);
+    std::vector<double> image(to.size());
+    accumulate(from, weight, to, exact, into(image), pool);
     for (std::size_t h = 0; h < heavy_.size(); ++h)
         if (heavy[h] != 0)
             for (std::size_t q = 0; q < to.size(); ++q) image[q] += heavy[h] * product_[h][to[q]];

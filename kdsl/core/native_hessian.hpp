@@ -47,9 +47,10 @@ private:
     struct Single {
         Indices points;
         std::vector<double> scale;
-        bool plain;  // every coefficient is 1
+        double same;  // every coefficient is this one, where it is not 0
     };
     Single single(const Indices& set) const;
+    const Single& single_or_all(const Indices& set, Single& room);
     // Rows and columns of atoms of one point each; the same list twice makes a symmetric block.
     template <class T>
     void single_block(const Indices& row_set, const Indices& col_set, T* out, std::int64_t stride, Pool& pool);
@@ -59,6 +60,8 @@ private:
     // The points of the light atoms of `set`, each once, those of single examples first; slot_ holds their places
     // until the next call.
     Indices points_of(const Indices& set);
+    void accumulate(const Indices& rows, const std::vector<double>& weight, const Indices& cols, bool exact,
+                    const KernelBlocks::Take& take, Pool& pool);
     double times(std::int64_t k, const std::vector<double>& values) const;
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
     void compute_products(Pool& pool);
@@ -69,10 +72,12 @@ private:
     KernelBlocks blocks_;
     Atoms atoms_;
     bool single_;                             // no atom has more than one point
+    bool distinct_;                           // nor is one that of another atom as well
     std::vector<std::int64_t> heavy_;         // atoms with many points,
     std::vector<std::int64_t> heavy_slot_;    // where each is in heavy_, or -1,
     std::vector<std::vector<double>> product_;  // and K S_k of each
     std::vector<std::int64_t> slot_;
+    Single all_;                              // of all coordinates, once they are asked for
 
     template <class T>
     struct Room {

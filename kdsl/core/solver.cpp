@@ -14,8 +14,8 @@ namespace {
 
 // Below this size a Gram matrix in double precision costs nothing worth saving.
 constexpr std::int64_t kSmall = 500;
-// Up to this size the whole Gram matrix is stored where memory allows.
-constexpr std::int64_t kFull = 1200;
+// Up to this size the whole Gram matrix is stored where memory allows, and where its entries are dear.
+constexpr std::int64_t kFull = 1200, kFullDear = 6000;
 // An entry of Q that takes more nanoseconds than this is stored where memory allows, else computed when needed.
 constexpr double kDear = 1.0;
 // Of the memory that rows may take, and the bytes for each coordinate that make storing them worth while.
@@ -224,7 +224,7 @@ Strategy chosen(const Problem& problem, const Options& options) {
     const double n = double(problem.size());
     const bool dear = problem.hessian.entry_cost() > kDear;
     const bool kept = source != nullptr && dear && kForRows * options.memory > kFewRows * n;
-    if (kept && (n > double(kFull) || source->whole())) return Strategy::stored_rows;
+    if (kept && (n > double(kFullDear) || source->whole())) return Strategy::stored_rows;
     return (n <= double(kFull) || dear) && 12 * n * n <= options.memory ? Strategy::full : Strategy::working_set;
 }
 

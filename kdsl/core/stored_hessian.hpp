@@ -17,7 +17,7 @@ public:
 
     std::int64_t size() const override { return n_; }
     bool has_single() const override { return sizeof(K) == sizeof(float); }
-    double entry_cost() const override { return 0.3; }
+    double entry_cost() const override { return 0.5; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     // The terms are summed in double precision whatever `exact` says; they are as exact as what is stored.

@@ -3,28 +3,25 @@
 // Solves   the Problem to m - M <= eps with memory for the block of Q of one working set.
 // How      Joachims' decomposition (1999) with large working sets and nothing cached: the block of the working set is
 //          computed, dense.hpp solves on it, and the gradient of all active coordinates is updated by rows of Q that
-//          are computed and forgotten. A coordinate that violates with no other, either way, is dropped (shrinking)
-//          and its gradient caught up at the end. Half of a set is kept from the last, its free coordinates first.
-//          Where a duality gap is asked for, the stage ends as soon as its own gradient shows that it is reached.
+//          are computed and forgotten. What a set consists of, and what may be dropped, selection.hpp says; the
+//          gradient of what was dropped is caught up at the end. Where a duality gap is asked for, the stage ends as
+//          soon as its own gradient shows that it is reached.
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "measure.hpp"
+#include "selection.hpp"
 #include "stages.hpp"
 
 namespace kdsl {
 
 namespace {
 
-constexpr double kKeep = 0.5;          // of a working set kept from the last one
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops
 constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr double kAgain = 0.01;         // of the gap at which coordinates were dropped is where all are looked at again
-constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
 constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
 constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
@@ -32,6 +29,10 @@ constexpr std::int64_t kMost = 6144;     // in one that holds all free ones for 
 constexpr double kPatience = 120;        // smaller sets as take about the time of a factorisation (at most so many)
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
+
+// Nanoseconds: entries of a block that cost less are computed by the thread that works on them, since what another
+// processor has computed has to be fetched from its cache.
+constexpr double kFetched = 0.4;
 
 class WorkingSetStage final : public Stage {
 public:
@@ -41,43 +42,32 @@ public:
           options_(options),
           micro_(micro),
           pool_(pool),
+          alone_(1, [&control] { control.check(); }),
           control_(control),
           exchange_(exchange),
-          n_(problem.size()),
-          rise_(problem.classes.size()),
-          fall_(problem.classes.size()),
-          below_(n_),
-          above_(n_),
-          chosen_(n_, 0),
-          age_(n_, 0),
-          class_of_(n_) {
+          selection_(problem, micro, exchange),
+          n_(problem.size()) {
         const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
         q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
         q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
         largest_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kLargest, n_, most}));
         most_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kMost, n_, most}));
-        for (std::int64_t c = 0; c < problem.classes.size(); ++c)
-            std::fill(class_of_.begin() + problem.classes.begin[c], class_of_.begin() + problem.classes.begin[c + 1],
-                      c);
     }
 
     StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) override {
         StageResult out;
-        active_.resize(n_);
-        std::iota(active_.begin(), active_.end(), 0);
-        for (std::int64_t k = 0; k < n_; ++k) refresh_sides(k, t[k]);
+        selection_.restart(t);
         const std::int64_t before = control_.iterations;
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
         int since_shrunk = 0, stuck = 0;
-        previous_.clear();
         look_ = kInfinity;
         for (;; ++out.outer) {
             control_.check();
-            const double gap = extremes(f);
+            const double gap = selection_.extremes(f);
             control_.gap = gap;
             const bool done = !(gap > eps) || stuck > 1 || out.outer >= kOuter || is_close(t, f, gap);
-            if (done && std::int64_t(active_.size()) == n_) break;
-            const bool fell = std::int64_t(active_.size()) < n_ && gap < kAgain * shrunk_at_;
+            if (done && selection_.all_active()) break;
+            const bool fell = !selection_.all_active() && gap < kAgain * shrunk_at_;
             if (done || fell) {
                 catch_up(t, f, reference, precision, out);
                 since_shrunk = done ? -2 * kShrinkEvery : kShrinkEvery;
@@ -86,11 +76,11 @@ public:
             }
             if (++since_shrunk >= kShrinkEvery) {
                 since_shrunk = 0;
-                if (std::int64_t(active_.size()) == n_) shrunk_at_ = gap;
+                if (selection_.all_active()) shrunk_at_ = gap;
                 shrink(t, f, reference, precision, out);
             }
             grow();
-            const Indices set = choose(f);
+            const Indices& set = selection_.choose(f, q_);
             const double inner = std::max(0.5 * eps, kInner * gap);
             const double goal = settled_ ? 0.5 * eps : inner;
             DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, goal, out)
@@ -102,60 +92,23 @@ public:
                 return out;
             }
             stuck = update(set, t, f, precision, out) ? 0 : stuck + 1;
-            previous_ = set;
         }
         out.moved = control_.iterations > before;
         return out;
     }
 
 private:
-    void refresh_sides(std::int64_t k, double t) {
-        const Separable::Sides sides = problem_.h.sides(k, t);
-        below_[k] = sides.below;
-        above_[k] = sides.above;
-    }
-
-    // The best riser and faller of each class among the active; m - M; and what a coordinate must pass to be a
-    // candidate (`up_`, `down_`).
-    double extremes(const std::vector<double>& f) {
-        const Classes& classes = problem_.classes;
-        const std::int64_t m = classes.size();
-        std::fill(rise_.begin(), rise_.end(), kInfinity);
-        std::fill(fall_.begin(), fall_.end(), -kInfinity);
-        riser_.assign(m, -1);
-        faller_.assign(m, -1);
-        for (const std::int64_t k : active_) {
-            const std::int64_t c = class_of_[k];
-            const double up = f[k] + above_[k], down = f[k] + below_[k];
-            if (up < rise_[c]) rise_[c] = up, riser_[c] = k;
-            if (down > fall_[c]) fall_[c] = down, faller_[c] = k;
-        }
-        double gap = -kInfinity;
-        up_ = fall_;
-        down_ = rise_;
-        const double v = exchange_ == nullptr ? 0.0 : exchange_->solve(rise_, fall_);
-        for (std::int64_t c = 0; c < m; ++c) {
-            if (classes.is_free(c)) up_[c] = down_[c] = 0.0;
-            gap = std::max(gap, classes.is_free(c) ? std::max(-rise_[c], fall_[c]) : fall_[c] - rise_[c]);
-            if (exchange_ != nullptr && !classes.is_free(c)) {
-                up_[c] = std::max(up_[c], exchange_->multiplier(c) + v);
-                down_[c] = std::min(down_[c], exchange_->multiplier(c) - v);
-            }
-        }
-        return std::max(gap, 2 * v);
-    }
-
     // Whether the duality gap is within the tolerance, by the gradient as it is kept; looked at only when m - M has
     // fallen as far as the last look left to go.
     bool is_close(const std::vector<double>& t, const std::vector<double>& f, double gap) {
         if (options_.kkt_tolerance >= 0 || gap > look_) return false;
         const Classes& classes = problem_.classes;
         double sum = 0, beyond = 0, value = problem_.constant;
-        for (const std::int64_t k : active_) {
-            const std::int64_t c = class_of_[k];
+        for (const std::int64_t k : selection_.active()) {
+            const std::int64_t c = selection_.class_of(k);
             const double multiplier = classes.is_free(c)      ? 0.0
                                       : exchange_ != nullptr ? exchange_->multiplier(c)
-                                                             : between(rise_[c], fall_[c]);
+                                                             : between(selection_.rise(c), selection_.fall(c));
             const Young young = fenchel_young(problem_.h, k, t[k], multiplier - f[k]);
             sum += young.gap;
             beyond = std::max(beyond, young.beyond);
@@ -169,8 +122,7 @@ private:
 
     // A working set that holds all free coordinates needs far fewer rounds.
     void grow() {
-        std::int64_t free = 0;
-        for (const std::int64_t k : active_) free += above_[k] == below_[k];
+        const std::int64_t free = selection_.free();
         const std::int64_t all = free + free / 4;
         const double scale = double(all) / double(kMost);
         if (all > largest_ && all <= most_) crowded_ += 1 / (kPatience * scale * scale * scale);
@@ -180,97 +132,20 @@ private:
         q_ = all <= largest_ ? std::max(q_, all) : std::min(largest_, kLarge);
     }
 
-    Indices choose(const std::vector<double>& f) {
-        Indices set;
-        const auto add = [&](std::int64_t k) {
-            if (k >= 0 && !chosen_[k]) chosen_[k] = 1, set.push_back(k);
-        };
-        const Classes& classes = problem_.classes;
-        if (classes.size() <= kFewClasses) {
-            for (std::int64_t c = 0; c < classes.size(); ++c) add(riser_[c]), add(faller_[c]);
-            keep(set);
-            candidates(f, set);
-        } else {
-            whole_classes(set);
-        }
-        for (const std::int64_t k : set) chosen_[k] = 0, ++age_[k];
-        std::sort(set.begin(), set.end());
-        return set;
-    }
-
-    void keep(Indices& set) {
-        const std::int64_t most = std::int64_t(kKeep * double(q_));
-        Indices free, other;
-        for (const std::int64_t k : previous_)
-            if (is_active(k) && !chosen_[k]) (above_[k] == below_[k] ? free : other).push_back(k);
-        const auto younger = [&](std::int64_t a, std::int64_t b) { return age_[a] < age_[b]; };
-        for (Indices* list : {&free, &other}) {
-            std::stable_sort(list->begin(), list->end(), younger);
-            for (const std::int64_t k : *list)
-                if (std::int64_t(set.size()) < most) chosen_[k] = 1, set.push_back(k);
-        }
-    }
-
-    // The worst risers and fallers, as many of each, until the set is full; of equals the first.
-    void candidates(const std::vector<double>& f, Indices& set) {
-        for (std::size_t i = 0; i < 2; ++i) violation_[i].clear(), violator_[i].clear();
-        for (const std::int64_t k : active_) {
-            if (chosen_[k]) continue;
-            const std::int64_t c = class_of_[k];
-            const double violation[2] = {up_[c] - (f[k] + above_[k]), f[k] + below_[k] - down_[c]};
-            for (std::size_t i = 0; i < 2; ++i)
-                if (violation[i] > 0) violation_[i].push_back(violation[i]), violator_[i].push_back(k);
-        }
-        const std::int64_t room = q_ - std::int64_t(set.size());
-        for (std::size_t i = 0; i < 2; ++i) {
-            const std::int64_t count = std::int64_t(violator_[i].size()), some = std::min(count, room / 2);
-            if (some <= 0) continue;
-            double least = 0;
-            std::int64_t equal = some;  // that are as bad as the last and have room
-            if (some < count) {
-                sorted_ = violation_[i];
-                std::nth_element(sorted_.begin(), sorted_.begin() + some - 1, sorted_.end(), std::greater<>());
-                least = sorted_[some - 1];
-                for (const double v : violation_[i]) equal -= v > least;
-            }
-            for (std::int64_t j = 0; j < count; ++j) {
-                const std::int64_t k = violator_[i][j];
-                if (violation_[i][j] < least || (violation_[i][j] == least && --equal < 0) || chosen_[k]) continue;
-                chosen_[k] = 1, age_[k] = 0, set.push_back(k);
-            }
-        }
-    }
-
-    // With many classes, as with simplex rows: the worst classes, each whole.
-    void whole_classes(Indices& set) {
-        const Classes& classes = problem_.classes;
-        std::vector<std::pair<double, std::int64_t>> order;
-        for (std::int64_t c = 0; c < classes.size(); ++c) {
-            const double gap = classes.is_free(c) ? std::max(-rise_[c], fall_[c]) : up_[c] - down_[c];
-            if (gap > 0) order.emplace_back(-gap, c);
-        }
-        std::sort(order.begin(), order.end());
-        for (const auto& [gap, c] : order) {
-            const std::int64_t size = classes.begin[c + 1] - classes.begin[c];
-            if (!set.empty() && std::int64_t(set.size()) + size > q_) break;
-            for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k)
-                if (!chosen_[k]) chosen_[k] = 1, set.push_back(k);
-        }
-    }
-
     template <class T, class K>
     DenseResult descend(const Indices& set, std::vector<double>& t, const std::vector<double>& f, double eps,
                         double goal, StageResult& out) {
-        const std::int64_t size = std::int64_t(set.size()), stride = (size + 31) / 32 * 32;
+        const std::int64_t size = std::int64_t(set.size()), stride = (size + 31) / 64 * 64 + 32;
         before_.resize(set.size());
         for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
         Aligned<K>& gram = room(K());
         if (size * stride > room_[sizeof(K) == 8]) {  // at once for the largest set there can be: pages come when used
-            const std::int64_t most = std::max(size * stride, largest_ * ((largest_ + 31) / 32 * 32));
+            const std::int64_t most = std::max(size * stride, largest_ * (largest_ + 63));
             gram = aligned<K>(std::size_t(most));
             room_[sizeof(K) == 8] = most;
         }
-        problem_.hessian.block(set, gram.get(), stride, pool_);
+        Hessian& hessian = problem_.hessian;
+        hessian.block(set, gram.get(), stride, hessian.entry_cost() < kFetched ? alone_ : pool_);
         out.entries += double(size) * double(size);
         Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool_, exchange_);
         return dense.run(t, f, eps, goal, kSteps * size + 1000, control_);
@@ -287,15 +162,14 @@ private:
             if (t[set[i]] == before_[i]) continue;
             rows.push_back(set[i]);
             change.push_back(t[set[i]] - before_[i]);
-            refresh_sides(set[i], t[set[i]]);
+            selection_.moved(set[i], t[set[i]]);
         }
         if (rows.empty()) return false;
-        problem_.hessian.accumulate(rows, change, active_, precision == Precision::both_double, f.data(), pool_);
-        out.entries += double(rows.size()) * double(active_.size());
+        const Indices& active = selection_.active();
+        problem_.hessian.accumulate(rows, change, active, precision == Precision::both_double, f.data(), pool_);
+        out.entries += double(rows.size()) * double(active.size());
         return true;
     }
-
-    bool is_active(std::int64_t k) const { return std::binary_search(active_.begin(), active_.end(), k); }
 
     // f of `cols` moves from the gradient at t = `from` to that at t = `to`.
     void shift(const std::vector<double>& from, const std::vector<double>& to, const Indices& cols,
@@ -312,53 +186,36 @@ private:
     void shrink(const std::vector<double>& t, std::vector<double>& f, std::vector<double>& reference,
                 Precision precision, StageResult& out) {
         Indices staying, leaving;
-        for (const std::int64_t k : active_) {
-            const std::int64_t c = class_of_[k];
-            const bool idle = f[k] + above_[k] > up_[c] && f[k] + below_[k] < down_[c];
-            (idle ? leaving : staying).push_back(k);
-        }
-        if (double(staying.size()) > 0.8 * double(active_.size()) || std::int64_t(staying.size()) < q_) return;
-        if (std::int64_t(active_.size()) == n_)
+        selection_.idle(f, leaving, staying);
+        const double active = double(staying.size() + leaving.size());
+        if (double(staying.size()) > 0.8 * active || std::int64_t(staying.size()) < q_) return;
+        if (selection_.all_active())
             reference = t;
         else
             shift(t, reference, leaving, f, precision, out);
-        active_ = std::move(staying);
+        selection_.keep_only(std::move(staying));
     }
 
     void catch_up(const std::vector<double>& t, std::vector<double>& f, const std::vector<double>& reference,
                   Precision precision, StageResult& out) {
-        Indices dropped;
-        std::int64_t i = 0;
-        for (std::int64_t k = 0; k < n_; ++k) {
-            if (i < std::int64_t(active_.size()) && active_[i] == k)
-                ++i;
-            else
-                dropped.push_back(k);
-        }
-        shift(reference, t, dropped, f, precision, out);
-        active_.resize(n_);
-        std::iota(active_.begin(), active_.end(), 0);
+        shift(reference, t, selection_.dropped(), f, precision, out);
+        selection_.activate_all();
     }
 
     const Problem& problem_;
     const Options& options_;
     const Micro& micro_;
-    Pool& pool_;
+    Pool &pool_, alone_;
     Control& control_;
     Exchange* exchange_;
+    Selection selection_;
     std::int64_t n_, q_, largest_, most_;
     double crowded_ = 0;            // of its patience that rounds with too small a set have used up
     std::int64_t free_ = 0;         // coordinates inside a piece, among the active
     bool settled_ = false;          // the next set has room for all of them, and their number hardly changed
     double shrunk_at_ = kInfinity;  // m - M when the first of the coordinates now missing were dropped
-    double look_ = kInfinity;  // m - M at which the duality gap is worth computing
-    std::vector<double> rise_, fall_, up_, down_, below_, above_, before_;
-    std::vector<std::int64_t> riser_, faller_;
-    std::vector<char> chosen_;
-    std::vector<std::int32_t> age_;
-    Indices class_of_, active_, previous_;
-    std::vector<double> violation_[2], sorted_;  // of risers, of fallers
-    Indices violator_[2];
+    double look_ = kInfinity;       // m - M at which the duality gap is worth computing
+    std::vector<double> before_;    // t of the set, before it was worked on
     Aligned<float> single_;
     Aligned<double> double_;
     std::int64_t room_[2] = {0, 0};

@@ -1,0 +1,268 @@
+// Active coordinates and working sets; see selection.hpp.
+#include "selection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace kdsl {
+
+namespace {
+
+constexpr double kKeep = 0.5;  // of a working set kept from the last one
+constexpr std::int64_t kFewClasses = 64;
+constexpr std::int64_t kBins = 1024;  // of the violations, so that few have to be put in order
+constexpr double kHuge = 1e290;
+
+}  // namespace
+
+Selection::Selection(const Problem& problem, const Micro& micro, Exchange* exchange)
+    : problem_(problem),
+      micro_(micro),
+      exchange_(exchange),
+      below_(problem.size()),
+      above_(problem.size()),
+      class_of_(problem.size()),
+      is_active_(problem.size()),
+      chosen_(problem.size(), 0),
+      age_(problem.size(), 0),
+      rise_(problem.classes.size()),
+      fall_(problem.classes.size()),
+      riser_(problem.classes.size()),
+      faller_(problem.classes.size()) {
+    const Classes& classes = problem.classes;
+    for (std::int64_t c = 0; c < classes.size(); ++c)
+        std::fill(class_of_.begin() + classes.begin[c], class_of_.begin() + classes.begin[c + 1], c);
+}
+
+void Selection::restart(const std::vector<double>& t) {
+    free_ = 0;
+    for (std::int64_t k = 0; k < problem_.size(); ++k) {
+        const Separable::Sides sides = problem_.h.sides(k, t[k]);
+        below_[k] = sides.below;
+        above_[k] = sides.above;
+        free_ += sides.below == sides.above;
+    }
+    set_.clear();
+    activate_all();
+}
+
+void Selection::activate_all() {
+    active_.resize(above_.size());
+    std::iota(active_.begin(), active_.end(), 0);
+    std::fill(is_active_.begin(), is_active_.end(), 1);
+    find_runs();
+}
+
+void Selection::moved(std::int64_t k, double t) {
+    const Separable::Sides sides = problem_.h.sides(k, t);
+    free_ += int(sides.below == sides.above) - int(below_[k] == above_[k]);
+    below_[k] = sides.below;
+    above_[k] = sides.above;
+}
+
+void Selection::find_runs() {
+    runs_.clear();
+    for (std::int64_t i = 0; i < std::int64_t(active_.size()); ++i) {
+        const std::int64_t c = class_of_[active_[i]];
+        if (runs_.empty() || runs_.back().cls != c) runs_.push_back({c, i, i});
+        runs_.back().last = i + 1;
+    }
+}
+
+// The best riser and faller of one class, by coordinate.
+Extremes<double> Selection::extremes_of(const Run& run, const double* f) const {
+    if (all_active()) {
+        Extremes<double> out = micro_.extremes(f + run.first, &above_[run.first], &below_[run.first],
+                                               run.last - run.first);
+        if (out.riser >= 0) out.riser += run.first;
+        if (out.faller >= 0) out.faller += run.first;
+        return out;
+    }
+    Extremes<double> out{kInfinity, -1, -kInfinity, -1};
+    for (std::int64_t i = run.first; i < run.last; ++i) {
+        const std::int64_t k = active_[i];
+        const double up = f[k] + above_[k], down = f[k] + below_[k];
+        if (up < out.rise) out.rise = up, out.riser = k;
+        if (down > out.fall) out.fall = down, out.faller = k;
+    }
+    return out;
+}
+
+double Selection::extremes(const std::vector<double>& f) {
+    const Classes& classes = problem_.classes;
+    std::fill(rise_.begin(), rise_.end(), kInfinity);
+    std::fill(fall_.begin(), fall_.end(), -kInfinity);
+    std::fill(riser_.begin(), riser_.end(), -1);
+    std::fill(faller_.begin(), faller_.end(), -1);
+    for (const Run& run : runs_) {
+        const Extremes<double> best = extremes_of(run, f.data());
+        rise_[run.cls] = best.rise, riser_[run.cls] = best.riser;
+        fall_[run.cls] = best.fall, faller_[run.cls] = best.faller;
+    }
+    double gap = -kInfinity;
+    up_ = fall_;
+    down_ = rise_;
+    const double v = exchange_ == nullptr ? 0.0 : exchange_->solve(rise_, fall_);
+    for (std::int64_t c = 0; c < classes.size(); ++c) {
+        if (classes.is_free(c)) up_[c] = down_[c] = 0.0;
+        gap = std::max(gap, classes.is_free(c) ? std::max(-rise_[c], fall_[c]) : fall_[c] - rise_[c]);
+        if (exchange_ != nullptr && !classes.is_free(c)) {
+            up_[c] = std::max(up_[c], exchange_->multiplier(c) + v);
+            down_[c] = std::min(down_[c], exchange_->multiplier(c) - v);
+        }
+    }
+    return std::max(gap, 2 * v);
+}
+
+const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room) {
+    taken_ = 0;
+    if (problem_.classes.size() <= kFewClasses) {
+        for (std::int64_t c = 0; c < problem_.classes.size(); ++c) add(riser_[c]), add(faller_[c]);
+        keep(std::int64_t(kKeep * double(room)));
+        candidates(f.data(), room);
+    } else {
+        whole_classes(room);
+    }
+    collect();
+    return set_;
+}
+
+void Selection::add(std::int64_t k) {
+    if (k >= 0 && !chosen_[k]) chosen_[k] = 1, ++taken_;
+}
+
+// Of the last set, while there are fewer than `most`: the free ones, then the others, the newest of each first.
+void Selection::keep(std::int64_t most) {
+    order_.clear();
+    for (std::size_t i = 0; i < set_.size(); ++i) {
+        const std::int64_t k = set_[i];
+        const std::uint64_t held = above_[k] != below_[k], age = std::uint32_t(age_[k]);
+        if (is_active_[k] && !chosen_[k]) order_.push_back(held << 63 | age << 32 | i);
+    }
+    std::sort(order_.begin(), order_.end());
+    for (const std::uint64_t one : order_) {
+        if (taken_ >= most) return;
+        add(set_[one & 0xffffffff]);
+    }
+}
+
+// The worst risers and fallers, as many of each, until the set is full.
+void Selection::candidates(const double* f, std::int64_t room) {
+    for (Side& side : sides_) {
+        side.violation.resize(active_.size());
+        side.who.resize(active_.size());
+        side.count = 0;
+    }
+    Side &risers = sides_[0], &fallers = sides_[1];
+    double *rising = risers.violation.data(), *falling = fallers.violation.data();
+    std::int64_t *riser = risers.who.data(), *faller = fallers.who.data(), rise = 0, fall = 0;
+    for (const Run& run : runs_)
+        for (std::int64_t i = run.first; i < run.last; ++i) {  // no branch: which ones violate cannot be predicted
+            const std::int64_t k = active_[i];
+            const double up = up_[run.cls] - (f[k] + above_[k]), down = f[k] + below_[k] - down_[run.cls];
+            rising[rise] = up, riser[rise] = k;
+            falling[fall] = down, faller[fall] = k;
+            rise += int(up > 0) & int(!chosen_[k]);
+            fall += int(down > 0) & int(!chosen_[k]);
+        }
+    risers.count = rise, fallers.count = fall;
+    const std::int64_t each = (room - taken_) / 2;
+    take_worst(risers, each);
+    take_worst(fallers, each);
+}
+
+// `some` of a side at most; of those that are as bad as the last to be taken the first.
+void Selection::take_worst(Side& side, std::int64_t some) {
+    some = std::min(some, side.count);
+    if (some <= 0) return;
+    double least = 0;
+    std::int64_t equal = some;
+    if (some < side.count) {
+        const double* v = side.violation.data();
+        const double most = *std::max_element(v, v + side.count);
+        const double scale = most > 1 / kHuge && most < kHuge ? double(kBins - 1) / most : 0;
+        const auto bin = [scale](double x) { return x < kHuge ? std::int64_t(x * scale) : kBins - 1; };
+        std::array<std::int64_t, kBins> counts{};
+        for (std::int64_t j = 0; j < side.count; ++j) ++counts[bin(v[j])];
+        std::int64_t last = kBins - 1, before = 0;  // the bin of the last to be taken, and how many are in higher ones
+        while (before + counts[last] < some) before += counts[last--];
+        crowd_.clear();
+        for (std::int64_t j = 0; j < side.count; ++j)
+            if (bin(v[j]) == last) crowd_.push_back(v[j]);
+        const auto nth = crowd_.begin() + (some - before - 1);
+        std::nth_element(crowd_.begin(), nth, crowd_.end(), std::greater<>());
+        least = *nth;
+        for (std::int64_t j = 0; j < side.count; ++j) equal -= v[j] > least;
+    }
+    for (std::int64_t j = 0; j < side.count; ++j) {
+        const std::int64_t k = side.who[j];
+        const double v = side.violation[j];
+        if (v < least || (v == least && --equal < 0) || chosen_[k]) continue;
+        age_[k] = 0;
+        add(k);
+    }
+}
+
+// With many classes, as with simplex rows: the worst classes, each whole.
+void Selection::whole_classes(std::int64_t room) {
+    const Classes& classes = problem_.classes;
+    std::vector<std::pair<double, std::int64_t>> order;
+    for (std::int64_t c = 0; c < classes.size(); ++c) {
+        const double gap = classes.is_free(c) ? std::max(-rise_[c], fall_[c]) : up_[c] - down_[c];
+        if (gap > 0) order.emplace_back(-gap, c);
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [gap, c] : order) {
+        if (taken_ > 0 && taken_ + classes.begin[c + 1] - classes.begin[c] > room) break;
+        for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) add(k);
+    }
+}
+
+// The chosen coordinates in their order; eight that are not are passed at once.
+void Selection::collect() {
+    set_.clear();
+    const std::int64_t n = std::int64_t(chosen_.size());
+    for (std::int64_t k = 0; k < n; k += 8) {
+        std::uint64_t eight = 0;
+        const std::int64_t some = std::min<std::int64_t>(8, n - k);
+        std::memcpy(&eight, &chosen_[k], std::size_t(some));
+        if (eight == 0) continue;
+        for (std::int64_t j = k; j < k + some; ++j)
+            if (chosen_[j]) chosen_[j] = 0, ++age_[j], set_.push_back(j);
+    }
+}
+
+void Selection::idle(const std::vector<double>& f, Indices& leaving, Indices& staying) const {
+    leaving.resize(active_.size());
+    staying.resize(active_.size());
+    std::int64_t left = 0, stayed = 0;
+    for (const Run& run : runs_)
+        for (std::int64_t i = run.first; i < run.last; ++i) {
+            const std::int64_t k = active_[i];
+            const bool idle = (f[k] + above_[k] > up_[run.cls]) & (f[k] + below_[k] < down_[run.cls]);
+            leaving[left] = staying[stayed] = k;
+            left += idle;
+            stayed += !idle;
+        }
+    leaving.resize(left);
+    staying.resize(stayed);
+}
+
+void Selection::keep_only(Indices staying) {
+    active_ = std::move(staying);
+    std::fill(is_active_.begin(), is_active_.end(), 0);
+    for (const std::int64_t k : active_) is_active_[k] = 1;
+    find_runs();
+}
+
+Indices Selection::dropped() const {
+    Indices out;
+    for (std::int64_t k = 0; k < problem_.size(); ++k)
+        if (!is_active_[k]) out.push_back(k);
+    return out;
+}
+
+}  // namespace kdsl
