@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
 namespace kdsl {
@@ -12,132 +13,169 @@ namespace {
 using Int = std::int64_t;
 
 constexpr Int kBlock = 96;   // rows factorised together
+constexpr Int kBand = 192;   // rows taken from the rest together: what is far away is passed once for all of them,
+constexpr Int kWide = 384;   // and so many where the matrix is far away as a whole,
+constexpr Int kFar = 2048;   // with more rows than this
 constexpr Int kRows = 96;    // rows of a product that one panel makes at a time
 
 // The pivot of a coordinate that is not to move.
 template <class T>
 constexpr T kFrozen = T(1e15);
 
-// A panel of columns and the products that it makes, in one thread's room.
 template <class T>
-struct Workspace {
-    std::array<T, kBlock * Int(kPanel<T>)> panel;
-    std::array<T, kRows * Int(kPanel<T>)> product;
-};
+constexpr Int kWidth = Int(kPanel<T>);
 
 template <class T>
-constexpr std::array<T, std::max(kRows, Int(kPanel<T>))> kNoBias{};
+constexpr std::array<T, std::max(kRows, kWidth<T>)> kNoBias{};
 
 }  // namespace
 
 template <class T>
-Cholesky<T>::Cholesky(T* a, Int n, T lost, const Micro& micro, Pool& pool)
+Cholesky<T>::Cholesky(T* a, Int n, Int stride, T lost, const Micro& micro, Pool& pool)
     : a_(a),
       n_(n),
+      stride_(stride),
+      band_(n > kFar ? kWide : kBand),
       micro_(micro),
       pool_(pool),
       inverse_(kBlock * kBlock),
-      columns_(std::max<Int>(n - kBlock, 0) * kBlock) {
-    for (Int first = 0; first < n; first += kBlock) {
-        const Int count = std::min(kBlock, n - first);
-        triangle(first, count, lost);
-        across(first, count);
-        downward(first, count);
+      by_block_(aligned<T>(std::size_t(band_ * kBlock))),
+      by_band_(aligned<T>(std::size_t(std::max<Int>(n - band_ + kWidth<T>, 0) * band_))),
+      rooms_(pool.size()) {
+    static_assert(kBlock % kWidth<T> == 0 && kBand % kBlock == 0 && kWide % kBlock == 0);
+    for (Int first = 0; first < n; first += band_) {
+        const Int end = std::min(first + band_, n);
+        for (Int top = first; top < end; top += kBlock) {
+            const Int count = std::min(kBlock, end - top);
+            triangle(top, count, lost);
+            across(top, count, first, end);
+            reduce(top + count, end, top, count, by_block_.get());
+        }
+        reduce(end, n, first, end - first, by_band_.get());
     }
 }
 
 // The triangle of one block, and its inverse.
 template <class T>
-void Cholesky<T>::triangle(Int first, Int count, T lost) {
-    T* const u = a_ + first * n_ + first;
+void Cholesky<T>::triangle(Int top, Int count, T lost) {
+    T* const u = a_ + top * stride_ + top;
     for (Int k = 0; k < count; ++k) {
-        T* const row = u + k * n_;
+        T* const row = u + k * stride_;
         const bool frozen = !(row[k] > lost);
         row[k] = frozen ? kFrozen<T> : std::sqrt(row[k]);
         const T scale = frozen ? T(0) : 1 / row[k];
         for (Int j = k + 1; j < count; ++j) row[j] *= scale;
         for (Int i = k + 1; i < count; ++i) {
-            T* const to = u + i * n_;
+            T* const to = u + i * stride_;
             const T by = row[i];
             for (Int j = i; j < count; ++j) to[j] -= by * row[j];
         }
     }
-    // Row r of the transposed inverse W: W U' = I, so W_r = (e_r - sum over p < r of U_pr W_p) / U_rr.
+    // Row r of the transposed inverse W: W U' = I, so W_r = (e_r - sum over p < r of U_pr W_p) / U_rr; then negated.
     std::fill(inverse_.begin(), inverse_.end(), T(0));
     for (Int r = 0; r < count; ++r) {
         T* const to = &inverse_[r * count];
         to[r] = 1;
         for (Int p = 0; p < r; ++p) {
-            const T by = u[p * n_ + r];
+            const T by = u[p * stride_ + r];
             const T* const from = &inverse_[p * count];
             for (Int j = 0; j <= p; ++j) to[j] -= by * from[j];
         }
-        const T scale = 1 / u[r * n_ + r];
+        const T scale = 1 / u[r * stride_ + r];
         for (Int j = 0; j <= r; ++j) to[j] *= scale;
     }
+    for (T& x : inverse_) x = -x;
 }
 
-// The block's other columns: U_12 = W A_12.
+// The panels of columns from `begin` on, in parts that come back to the same thread. work(panels, room): some of them,
+// counted from the first column of the matrix.
 template <class T>
-void Cholesky<T>::across(Int first, Int count) {
-    constexpr Int width = Int(kPanel<T>);
-    const Int begin = first + count, rest = n_ - begin;
-    std::vector<Workspace<T>> room(pool_.size());
-    pool_.run((rest + width - 1) / width, [&](Int task, int worker) {
-        Workspace<T>& w = room[worker];
-        const Int column = begin + task * width, some = std::min(width, n_ - column);
-        for (Int p = 0; p < count; ++p) {
-            T* const to = &w.panel[p * width];
-            std::copy_n(a_ + (first + p) * n_ + column, some, to);
-            std::fill_n(to + some, width - some, T(0));
-        }
-        micro_.panels<T>().block(Kind::linear, 0, inverse_.data(), kNoBias<T>.data(), std::size_t(count),
-                                 std::size_t(count), w.panel.data(), kNoBias<T>.data(), w.product.data(),
-                                 std::size_t(width));
-        for (Int p = 0; p < count; ++p) std::copy_n(&w.product[p * width], some, a_ + (first + p) * n_ + column);
-        for (Int j = 0; j < some; ++j)
-            for (Int p = 0; p < count; ++p) columns_[(column - begin + j) * count + p] = -w.product[p * width + j];
+template <class Work>
+void Cholesky<T>::share_panels(Int begin, Work work) {
+    const Int parts = pool_.size();
+    std::vector<std::atomic<bool>> taken(parts);
+    pool_.run(parts, [&](Int, int worker) {
+        Int part = worker;
+        while (taken[part].exchange(true)) part = (part + 1) % parts;
+        std::vector<Int> panels;
+        for (Int p = (begin + kWidth<T> - 1) / kWidth<T>; p * kWidth<T> < n_; ++p)
+            if (p % parts == part) panels.push_back(p);
+        work(panels, rooms_[worker]);
     });
 }
 
-// What the block takes from the rest of the triangle: A_22 -= U_12' U_12.
+// Rows top to top + count of a panel's columns, those that there are not as zeros.
 template <class T>
-void Cholesky<T>::downward(Int first, Int count) {
-    constexpr Int width = Int(kPanel<T>);
-    const Int begin = first + count, rest = n_ - begin, tasks = (rest + width - 1) / width;
-    std::vector<Workspace<T>> room(pool_.size());
-    pool_.run(tasks, [&](Int task, int worker) {
-        Workspace<T>& w = room[worker];
-        const Int column = (tasks - 1 - task) * width, some = std::min(width, rest - column);  // the longest first
-        for (Int p = 0; p < count; ++p) {
-            T* const to = &w.panel[p * width];
-            std::copy_n(a_ + (first + p) * n_ + begin + column, some, to);
-            std::fill_n(to + some, width - some, T(0));
-        }
-        for (Int r = 0; r < column + some; r += kRows) {
-            const Int rows = std::min(kRows, column + some - r);
-            micro_.panels<T>().block(Kind::linear, 0, &columns_[r * count], kNoBias<T>.data(), std::size_t(rows),
-                                     std::size_t(count), w.panel.data(), kNoBias<T>.data(), w.product.data(),
-                                     std::size_t(width));
-            for (Int i = 0; i < rows; ++i) {
-                T* const to = a_ + (begin + r + i) * n_ + begin + column;
-                const T* const from = &w.product[i * width];
-                for (Int j = 0; j < some; ++j) to[j] += from[j];
+void Cholesky<T>::pack(Int top, Int count, Int panel, T* to) const {
+    constexpr Int width = kWidth<T>;
+    const Int column = panel * width, some = std::min(width, n_ - column);
+    for (Int p = 0; p < count; ++p, to += width) {
+        std::copy_n(a_ + (top + p) * stride_ + column, some, to);
+        std::fill_n(to + some, width - some, T(0));
+    }
+}
+
+// The block's other columns: U_12 = W A_12; -U_12' is kept beside it, for the rest of its band and for what is beyond.
+template <class T>
+void Cholesky<T>::across(Int top, Int count, Int first, Int end) {
+    constexpr Int width = kWidth<T>;
+    const Int begin = top + count;
+    share_panels(begin, [&](const std::vector<Int>& panels, Room& room) {
+        room.reserve(kBlock * width, kRows * width);
+        T *const panel = room.panels.get(), *const product = room.product.get();
+        for (const Int p : panels) {
+            const Int column = p * width, some = std::min(width, n_ - column);
+            pack(top, count, p, panel);
+            micro_.panels<T>().block(Kind::linear, 0, inverse_.data(), kNoBias<T>.data(), std::size_t(count),
+                                     std::size_t(count), panel, kNoBias<T>.data(), product, std::size_t(width));
+            for (Int r = 0; r < count; ++r) {
+                T* const to = a_ + (top + r) * stride_ + column;
+                for (Int j = 0; j < some; ++j) to[j] = -product[r * width + j];
             }
+            const bool near = column < end;
+            T* const keep = near ? &by_block_[(column - begin) * count] : &by_band_[(column - end) * band_ + top - first];
+            micro_.panels<T>().transpose(product, std::size_t(count), keep, std::size_t(near ? count : band_));
         }
+    });
+}
+
+// What rows top to top + count of U take from rows begin to end of the triangle, row r of which belongs to column r:
+// by[(r - begin) * count] on. A part's panels stay in its cache while the rows pass.
+template <class T>
+void Cholesky<T>::reduce(Int begin, Int end, Int top, Int count, const T* by) {
+    constexpr Int width = kWidth<T>;
+    if (begin >= end) return;
+    share_panels(begin, [&](const std::vector<Int>& panels, Room& room) {
+        room.reserve(Int(panels.size()) * count * width, kRows * width);
+        T* const product = room.product.get();
+        for (std::size_t q = 0; q < panels.size(); ++q) pack(top, count, panels[q], room.panel(q, count));
+        for (Int r = begin; r < end; r += kRows)
+            for (std::size_t q = 0; q < panels.size(); ++q) {
+                const Int column = panels[q] * width, some = std::min(width, n_ - column);
+                const Int rows = std::min({kRows, end - r, column + some - r});
+                if (rows <= 0) continue;
+                T* const to = a_ + r * stride_ + column;
+                for (Int i = 0; i < rows; ++i)  // they are far apart, and wanted when the product is there
+                    for (Int j = 0; j < some; j += width / 2) __builtin_prefetch(to + i * stride_ + j, 1);
+                micro_.panels<T>().block(Kind::linear, 0, by + (r - begin) * count, kNoBias<T>.data(),
+                                         std::size_t(rows), std::size_t(count), room.panel(q, count),
+                                         kNoBias<T>.data(), product, std::size_t(width));
+                for (Int i = 0; i < rows; ++i)
+                    for (Int j = 0; j < some; ++j) to[i * stride_ + j] += product[i * width + j];
+            }
     });
 }
 
 template <class T>
 void Cholesky<T>::solve(double* x) const {
     for (Int i = 0; i < n_; ++i) {  // U'y = x
-        const T* const row = a_ + i * n_;
+        const T* const row = a_ + i * stride_;
         x[i] /= double(row[i]);
         const double by = x[i];
         for (Int j = i + 1; j < n_; ++j) x[j] -= by * double(row[j]);
     }
     for (Int i = n_ - 1; i >= 0; --i) {  // U x = y
-        const T* const row = a_ + i * n_;
+        const T* const row = a_ + i * stride_;
         std::array<double, 8> sum{};
         Int j = i + 1;
         for (; j + 8 <= n_; j += 8)

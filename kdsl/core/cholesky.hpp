@@ -2,14 +2,16 @@
 //
 // Solves   U'U = A, then A x = b.
 // Given    the upper triangle of A, which U overwrites, in single or in double precision.
-// How      right-looking by blocks of rows (Golub and Van Loan, 4.2.6): a block's triangle is factorised and inverted
-//          by plain loops; its other columns, and the rest of the triangle, follow by the products of the linear
-//          kernel (micro.hpp), panel by panel. A pivot that is lost to rounding freezes its coordinate.
+// How      right-looking by bands of blocks of rows (Golub and Van Loan, 4.2.6): a block's triangle is factorised and
+//          inverted by plain loops; its other columns, the rest of its band, and the rest of the triangle for a whole
+//          band, follow by the products of the linear kernel (micro.hpp), panel by panel. A pivot that is lost to
+//          rounding freezes its coordinate.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "aligned.hpp"
 #include "micro.hpp"
 #include "pool.hpp"
 
@@ -18,23 +20,41 @@ namespace kdsl {
 template <class T>
 class Cholesky {
 public:
-    // a: n x n, row-major; must outlive this object. Pivots below `lost` are frozen.
-    Cholesky(T* a, std::int64_t n, T lost, const Micro& micro, Pool& pool);
+    // a: n x n, rows `stride` apart; must outlive this object. Pivots below `lost` are frozen.
+    Cholesky(T* a, std::int64_t n, std::int64_t stride, T lost, const Micro& micro, Pool& pool);
 
     // x <- A^-1 x.
     void solve(double* x) const;
 
 private:
-    void triangle(std::int64_t first, std::int64_t count, T lost);
-    void across(std::int64_t first, std::int64_t count);
-    void downward(std::int64_t first, std::int64_t count);
+    // One worker's packed panels of columns, and the product that one of them makes.
+    struct Room {
+        Aligned<T> panels, product;
+        std::int64_t size = 0;
+
+        void reserve(std::int64_t most, std::int64_t one) {
+            if (most <= size) return;
+            panels = aligned<T>(std::size_t(most));
+            product = aligned<T>(std::size_t(one));
+            size = most;
+        }
+        T* panel(std::size_t q, std::int64_t count) { return &panels[q * std::size_t(count) * kPanel<T>]; }
+    };
+
+    void triangle(std::int64_t top, std::int64_t count, T lost);
+    void across(std::int64_t top, std::int64_t count, std::int64_t first, std::int64_t end);
+    void reduce(std::int64_t begin, std::int64_t end, std::int64_t top, std::int64_t count, const T* by);
+    template <class Work>
+    void share_panels(std::int64_t begin, Work work);
+    void pack(std::int64_t top, std::int64_t count, std::int64_t panel, T* to) const;
 
     T* a_;
-    std::int64_t n_;
+    std::int64_t n_, stride_, band_;
     const Micro& micro_;
     Pool& pool_;
-    std::vector<T> inverse_;  // of the block's triangle, transposed: count x count
-    std::vector<T> columns_;  // the block's other columns, negated, one after another
+    std::vector<T> inverse_;         // of the block's triangle, transposed and negated: count x count
+    Aligned<T> by_block_, by_band_;  // the other columns of a block, and of its band beyond it, one after another
+    std::vector<Room> rooms_;
 };
 
 extern template class Cholesky<float>;

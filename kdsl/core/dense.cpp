@@ -25,7 +25,7 @@ constexpr double kMostPatience = 64;
 constexpr std::int64_t kFourth = 4, kSome = 24, kFiftieth = 50;
 constexpr std::int64_t kColumns = 512;      // of a product in one task
 // Nanoseconds: of a step beside its passes, and of these for each column; and operations in one, of a factorisation.
-constexpr double kStep = 100, kColumn = 0.22, kGather = 2, kFlops = 60;
+constexpr double kStep = 100, kColumn = 0.22, kGather = 2, kFlops = 90;
 constexpr double kUsual = 2;  // factorisations for one Newton step
 
 // How fast the gap falls: of each window of steps the least counts.
@@ -290,18 +290,19 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
     std::vector<double> pinned(n_, 0.0), e(r, 0.0);
     for (int pass = 0; pass < kPasses; ++pass) {
         const std::int64_t n = std::int64_t(live.size());
-        std::vector<K> matrix(n * n);
+        const std::int64_t stride = (n + 31) / 32 * 32;  // whole lines of the cache
+        const Aligned<K> matrix = aligned<K>(std::size_t(n * stride));
         std::vector<double> gradient(n), columns(n * r);
         pool_.run(n, [&](std::int64_t a, int) {
             const std::int64_t i = free_[live[a]];
             const K* row = gram_ + i * stride_;
-            for (std::int64_t b = a; b < n; ++b) matrix[a * n + b] = row[free_[live[b]]];
-            matrix[a * n + a] += K(room[live[a]].curvature);
+            for (std::int64_t b = a; b < n; ++b) matrix[a * stride + b] = row[free_[live[b]]];
+            matrix[a * stride + a] += K(room[live[a]].curvature);
             gradient[a] = double(f_[i]) + double(above_[i]) + pinned[i];
             for (std::int64_t c = 0; c < r; ++c) columns[c * n + a] = rows[live[a] * r + c];
         });
         const std::vector<double> d =
-            NewtonSystem<K>(matrix, n, std::move(columns), r, micro_, pool_).direction(gradient, e);
+            NewtonSystem<K>(matrix.get(), n, stride, std::move(columns), r, micro_, pool_).direction(gradient, e);
         out.clear();
         for (std::int64_t a = 0; a < n; ++a) {
             way[live[a]] = d[a];

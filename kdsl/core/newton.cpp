@@ -56,19 +56,19 @@ std::vector<double> products(const std::vector<double>& a, const std::vector<dou
 
 // The factor of the matrix with a ridge on its diagonal.
 template <class T>
-Cholesky<T> factor_of(std::vector<T>& matrix, Int n, const Micro& micro, Pool& pool) {
+Cholesky<T> factor_of(T* matrix, Int n, Int stride, const Micro& micro, Pool& pool) {
     double largest = double(std::numeric_limits<T>::min()) / kLost<T>;
-    for (Int i = 0; i < n; ++i) largest = std::max(largest, double(matrix[i * n + i]));
-    for (Int i = 0; i < n; ++i) matrix[i * n + i] += T(kRidge<T> * largest);
-    return Cholesky<T>(matrix.data(), n, T(kLost<T> * largest), micro, pool);
+    for (Int i = 0; i < n; ++i) largest = std::max(largest, double(matrix[i * stride + i]));
+    for (Int i = 0; i < n; ++i) matrix[i * stride + i] += T(kRidge<T> * largest);
+    return Cholesky<T>(matrix, n, stride, T(kLost<T> * largest), micro, pool);
 }
 
 }  // namespace
 
 template <class T>
-NewtonSystem<T>::NewtonSystem(std::vector<T>& matrix, Int n, std::vector<double> rows, Int r, const Micro& micro,
+NewtonSystem<T>::NewtonSystem(T* matrix, Int n, Int stride, std::vector<double> rows, Int r, const Micro& micro,
                               Pool& pool)
-    : n_(n), r_(r), rows_(std::move(rows)), image_(rows_), factor_(factor_of(matrix, n, micro, pool)) {
+    : n_(n), r_(r), rows_(std::move(rows)), image_(rows_), factor_(factor_of(matrix, n, stride, micro, pool)) {
     for (Int c = 0; c < r; ++c) factor_.solve(&image_[c * n]);
 }
 

@@ -20,9 +20,10 @@ namespace kdsl {
 template <class T>
 class NewtonSystem {
 public:
-    // matrix: Q_FF + H, n x n, its upper triangle read and overwritten; must outlive this object. rows: n x r.
-    NewtonSystem(std::vector<T>& matrix, std::int64_t n, std::vector<double> rows, std::int64_t r, const Micro& micro,
-                 Pool& pool);
+    // matrix: Q_FF + H, n x n, its rows `stride` apart, its upper triangle read and overwritten; must outlive this
+    // object. rows: n x r.
+    NewtonSystem(T* matrix, std::int64_t n, std::int64_t stride, std::vector<double> rows, std::int64_t r,
+                 const Micro& micro, Pool& pool);
 
     // d for the gradient g, with rows'd = e to rounding.
     std::vector<double> direction(const std::vector<double>& gradient, const std::vector<double>& e) const;

@@ -17,7 +17,8 @@ namespace kdsl {
 
 namespace {
 
-constexpr double kInner = 0.1;         // of the gap is where the inner solver stops
+constexpr double kInner = 0.1;         // of the gap is where the inner solver stops,
+constexpr double kInnerLarge = 0.2;    // sooner where a set holds more than usual: its pairs cost more
 constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
@@ -26,7 +27,7 @@ constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the grad
 constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
 constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
 constexpr std::int64_t kMost = 6144;     // in one that holds all free ones for Newton steps to end with, after as many
-constexpr double kPatience = 120;        // smaller sets as take about the time of a factorisation (at most so many)
+constexpr double kPatience = 170;        // smaller sets as take about the time of a factorisation (at most so many)
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
@@ -49,7 +50,7 @@ public:
           n_(problem.size()) {
         const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
         q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
-        q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
+        usual_ = q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
         largest_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kLargest, n_, most}));
         most_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kMost, n_, most}));
     }
@@ -81,7 +82,8 @@ public:
             }
             grow();
             const Indices& set = selection_.choose(f, q_);
-            const double inner = std::max(0.5 * eps, kInner * gap);
+            const double share = std::int64_t(set.size()) > usual_ ? kInnerLarge : kInner;
+            const double inner = std::max(0.5 * eps, share * gap);
             const double goal = settled_ ? 0.5 * eps : inner;
             DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, goal, out)
                                  : precision == Precision::mixed ? descend<double, float>(set, t, f, inner, goal, out)
@@ -209,7 +211,7 @@ private:
     Control& control_;
     Exchange* exchange_;
     Selection selection_;
-    std::int64_t n_, q_, largest_, most_;
+    std::int64_t n_, q_, usual_, largest_, most_;
     double crowded_ = 0;            // of its patience that rounds with too small a set have used up
     std::int64_t free_ = 0;         // coordinates inside a piece, among the active
     bool settled_ = false;          // the next set has room for all of them, and their number hardly changed
