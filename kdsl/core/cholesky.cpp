@@ -133,8 +133,9 @@ void Cholesky<T>::across(Int top, Int count, Int first, Int end) {
                 for (Int j = 0; j < some; ++j) to[j] = -product[r * width + j];
             }
             const bool near = column < end;
-            T* const keep = near ? &by_block_[(column - begin) * count] : &by_band_[(column - end) * band_ + top - first];
-            micro_.panels<T>().transpose(product, std::size_t(count), keep, std::size_t(near ? count : band_));
+            const Int apart = near ? count : band_, place = near ? column - begin : column - end;
+            T* const keep = near ? &by_block_[place * apart] : &by_band_[place * apart + top - first];
+            micro_.panels<T>().transpose(product, std::size_t(count), keep, std::size_t(apart));
         }
     });
 }

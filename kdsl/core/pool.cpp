@@ -2,12 +2,60 @@
 #include "pool.hpp"
 
 #include <algorithm>
+#include <memory>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 namespace kdsl {
 
+namespace {
+
+// A new thread may be put behind its maker, which never sleeps, and wait there until the system balances the load:
+// longer than many a solve. So it begins on another processor, and is free to go anywhere once it runs.
+class Beginning {
+public:
+#if defined(__linux__)
+    Beginning() : known_(sched_getaffinity(0, sizeof allowed_, &allowed_) == 0), others_(allowed_) {
+        const int here = sched_getcpu();
+        if (here >= 0) CPU_CLR(here, &others_);
+        known_ = known_ && here >= 0 && CPU_COUNT(&others_) > 0;
+    }
+    void elsewhere(std::thread& worker) {
+        if (known_) pthread_setaffinity_np(worker.native_handle(), sizeof others_, &others_);
+        placed_.fetch_add(1);
+        placed_.notify_all();
+    }
+    void free(int worker) {
+        for (int placed; (placed = placed_.load()) < worker;) placed_.wait(placed);
+        if (known_) sched_setaffinity(0, sizeof allowed_, &allowed_);
+    }
+
+private:
+    cpu_set_t allowed_;
+    bool known_;
+    cpu_set_t others_;
+    std::atomic<int> placed_{0};
+#else
+    void elsewhere(std::thread&) {}
+    void free(int) {}
+#endif
+};
+
+}  // namespace
+
 Pool::Pool(int threads, std::function<void()> between) : between_(std::move(between)) {
-    for (int worker = 1; worker < std::max(1, threads); ++worker)
-        workers_.emplace_back([this, worker] { serve(worker); });
+    if (threads < 2) return;
+    const auto beginning = std::make_shared<Beginning>();
+    for (int worker = 1; worker < threads; ++worker) {
+        workers_.emplace_back([this, worker, beginning] {
+            beginning->free(worker);
+            serve(worker);
+        });
+        beginning->elsewhere(workers_.back());
+    }
 }
 
 Pool::~Pool() {

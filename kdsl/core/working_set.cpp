@@ -18,7 +18,7 @@ namespace kdsl {
 namespace {
 
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops,
-constexpr double kInnerLarge = 0.2;    // sooner where a set holds more than usual: its pairs cost more
+constexpr double kInnerLarge = 0.2;    // sooner where a set holds more than usual of cheap entries: its pairs are dear
 constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
@@ -31,8 +31,8 @@ constexpr double kPatience = 170;        // smaller sets as take about the time 
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
-// Nanoseconds: entries of a block that cost less are computed by the thread that works on them, since what another
-// processor has computed has to be fetched from its cache.
+// Nanoseconds: entries of a block that cost less are cheap, and computed by the thread that works on them, since what
+// another processor has computed has to be fetched from its cache.
 constexpr double kFetched = 0.4;
 
 class WorkingSetStage final : public Stage {
@@ -46,6 +46,7 @@ public:
           alone_(1, [&control] { control.check(); }),
           control_(control),
           exchange_(exchange),
+          cheap_(problem.hessian.entry_cost() < kFetched),
           selection_(problem, micro, exchange),
           n_(problem.size()) {
         const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
@@ -82,7 +83,7 @@ public:
             }
             grow();
             const Indices& set = selection_.choose(f, q_);
-            const double share = std::int64_t(set.size()) > usual_ ? kInnerLarge : kInner;
+            const double share = cheap_ && std::int64_t(set.size()) > usual_ ? kInnerLarge : kInner;
             const double inner = std::max(0.5 * eps, share * gap);
             const double goal = settled_ ? 0.5 * eps : inner;
             DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, goal, out)
@@ -147,7 +148,7 @@ private:
             room_[sizeof(K) == 8] = most;
         }
         Hessian& hessian = problem_.hessian;
-        hessian.block(set, gram.get(), stride, hessian.entry_cost() < kFetched ? alone_ : pool_);
+        hessian.block(set, gram.get(), stride, cheap_ ? alone_ : pool_);
         out.entries += double(size) * double(size);
         Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool_, exchange_);
         return dense.run(t, f, eps, goal, kSteps * size + 1000, control_);
@@ -210,6 +211,7 @@ private:
     Pool &pool_, alone_;
     Control& control_;
     Exchange* exchange_;
+    bool cheap_;                    // entries of blocks
     Selection selection_;
     std::int64_t n_, q_, usual_, largest_, most_;
     double crowded_ = 0;            // of its patience that rounds with too small a set have used up
