@@ -288,7 +288,7 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
     std::vector<std::int64_t> live(m), out;
     std::iota(live.begin(), live.end(), 0);
     std::vector<double> pinned(n_, 0.0), e(r, 0.0);
-    for (int pass = 0; pass < kPasses; ++pass) {
+    for (int pass = 1;; ++pass) {
         const std::int64_t n = std::int64_t(live.size());
         const std::int64_t stride = (n + 31) / 32 * 32;  // whole lines of the cache
         const Aligned<K> matrix = aligned<K>(std::size_t(n * stride));
@@ -309,7 +309,8 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
             if (d[a] < room[live[a]].below || d[a] > room[live[a]].above) out.push_back(live[a]);
         }
         if (out.empty()) return true;
-        if (std::int64_t(out.size()) > std::max(n / kFiftieth, std::min(n / kFourth, kSome))) return false;
+        const std::int64_t some = std::max(n / kFiftieth, std::min(n / kFourth, kSome));
+        if (std::int64_t(out.size()) > some || pass == kPasses) return false;  // what is pinned needs one more
         std::vector<double> there(m, 0.0);
         for (const std::int64_t a : out) {
             there[a] = way[a] = std::clamp(way[a], room[a].below, room[a].above);
@@ -319,7 +320,6 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
         for (std::int64_t i = 0; i < n_; ++i) pinned[i] += image[i];
         std::erase_if(live, [&](std::int64_t a) { return there[a] != 0 || std::ranges::binary_search(out, a); });
     }
-    return false;
 }
 
 // Q times a vector of the free coordinates, over the whole set.

@@ -29,6 +29,7 @@ from engine_problems import (
 )
 
 from kdsl import _core
+from kdsl.bench.problems import Task, make
 from kdsl.solving.backends import engine, reference
 from kdsl.solving.native_kernel import NativeKernel, core_points
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
@@ -251,6 +252,15 @@ def test_newton_steps_end_what_pairs_of_coordinates_end_slowly(n, d, C, gamma):
     got = engine.solve(problem, kkt_tol=1e-7)
     assert got.status == "solved"
     assert kkt_gap(problem, got.theta) <= 1e-7 * (1 + 1e-3)
+
+
+def test_newton_steps_keep_the_rows_where_too_many_coordinates_are_carried_out():
+    """In a space of low rank, with pieces that end near by, more are pinned in every pass."""
+    drawn = make(Task("c-svc", "checkerboard", 20_000, 2, (("C", 100.0),)))
+    problem = svc(PointsGram(NativeKernel("gaussian", drawn.X, drawn.gamma)), drawn.y, 100.0)
+    got = engine.solve(problem, kkt_tol=1e-3)
+    assert got.status == "solved"
+    assert violation(problem, got.theta) <= 1e-12
 
 
 def test_an_unknown_instruction_set_is_refused(monkeypatch):
