@@ -224,8 +224,9 @@ Strategy chosen(const Problem& problem, const Options& options) {
     const double n = double(problem.size());
     const bool dear = problem.hessian.entry_cost() > kDear;
     const bool kept = source != nullptr && dear && kForRows * options.memory > kFewRows * n;
-    if (kept && (n > double(kFullDear) || source->whole())) return Strategy::stored_rows;
-    return (n <= double(kFull) || dear) && 12 * n * n <= options.memory ? Strategy::full : Strategy::working_set;
+    const bool fits = 12 * n * n <= options.memory;
+    if (kept && (n > double(kFullDear) || source->whole() || !fits)) return Strategy::stored_rows;
+    return (n <= double(kFull) || dear) && fits ? Strategy::full : Strategy::working_set;
 }
 
 template <class K>

@@ -138,7 +138,8 @@ private:
     template <class T, class K>
     DenseResult descend(const Indices& set, std::vector<double>& t, const std::vector<double>& f, double eps,
                         double goal, StageResult& out) {
-        const std::int64_t size = std::int64_t(set.size()), stride = (size + 31) / 64 * 64 + 32;
+        const std::int64_t size = std::int64_t(set.size());
+        const std::int64_t stride = (size + 31) / 64 * 64 + 32;  // never whole pages, whose rows drive each other out
         before_.resize(set.size());
         for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
         Aligned<K>& gram = room(K());

@@ -471,6 +471,16 @@ def test_rows_that_have_no_room_are_computed_again(features):
     assert np.isclose(*both, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("memory", "strategy"), [(1e8, "full"), (1e7, "stored_rows"), (1e6, "working_set")])
+def test_a_dear_kernel_is_stored_as_far_as_memory_goes(memory, strategy):
+    """1,500 coordinates: 27 MB for the whole matrix in both precisions, 0.8 MB for rows that are worth while."""
+    X, y = two_clouds(1500, 120)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 1 / 120)), y, 1.0)
+    got = engine.solve(problem, kkt_tol=1e-4, memory=memory)
+    assert got.facts["strategy"] == strategy
+    assert kkt_gap(problem, got.theta) <= 1e-4 * (1 + 1e-6)
+
+
 def test_the_interpreter_runs_while_the_engine_does():
     ticks = []
     stop = threading.Event()
