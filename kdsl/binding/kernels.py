@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ DEFAULT_MEMORY = 1 << 28
 Against = Callable[[Matrix], Floats]
 
 
-class Kernel:
+class Kernel(ABC):
     """kappa(x, z) = <phi(x), phi(z)>, on points given as the rows of a dense or CSR matrix.
 
     `description` is the formula with its numbers, and the words that they came from.
@@ -25,20 +26,20 @@ class Kernel:
     """
 
     @property
-    def description(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def description(self) -> str: ...
 
     @property
     def psd(self) -> bool:
         return True
 
+    @abstractmethod
     def against(self, others: Matrix) -> Against:
         """X -> kappa(X, others); whatever depends on `others` alone is computed once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def diagonal(self, points: Matrix) -> Floats:
         """kappa(x, x) for each point."""
-        raise NotImplementedError
 
     def block(self, points: Matrix, others: Matrix) -> Floats:
         return self.against(others)(points)
