@@ -1,4 +1,4 @@
-"""Inner products of long vectors without the threads of a BLAS, which spin on for 25 ms in the solver's way."""
+"""Inner products of long vectors without the threads of a BLAS, which spin on for a while in the solver's way."""
 
 from __future__ import annotations
 
