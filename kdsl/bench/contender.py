@@ -49,7 +49,7 @@ class Timed(NamedTuple):
 
 
 def settle() -> None:
-    """Wait until threads of BLAS that spin after training sleep: they are no part of what a prediction costs."""
+    """Wait until threads of BLAS that spin after training or judging sleep: they are no part of what comes next."""
     time.sleep(SETTLING)
 
 

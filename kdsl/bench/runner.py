@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Literal, NamedTuple
 
-from kdsl.bench.contender import Answer, Contender, is_own
+from kdsl.bench.contender import Answer, Contender, is_own, settle
 from kdsl.bench.judge import Judge, measure_of
 from kdsl.bench.peers import contenders, version
 from kdsl.bench.problems import make
@@ -218,6 +218,7 @@ class _Comparison:
 
     def _ask(self, number: int, package: str, judge: Judge, tol: float, limit: float) -> tuple[Answer, float] | str:
         """An answer with its gap, or what went wrong; TimeOut as the worker's."""
+        settle()
         answer = self.workers[package].solve(number, judge.problem.task, tol, limit)
         if isinstance(answer, str):
             return answer

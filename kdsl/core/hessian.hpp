@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "pool.hpp"
+#include "sums.hpp"
 
 namespace kdsl {
 
@@ -41,6 +43,12 @@ public:
     // f[cols[j]] += sum_i coefficient[i] Q[rows[i], cols[j]]; `exact` asks for double precision throughout.
     virtual void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                             bool exact, double* f, Pool& pool) = 0;
+    // The same in single precision, where it may be done while other work is: block() and sums() are free to be called
+    // meanwhile, `cols` and f have to stay. Else nullptr.
+    virtual std::unique_ptr<Sums> sums(const Indices& /*rows*/, const std::vector<double>& /*coefficient*/,
+                                       const Indices& /*cols*/, double* /*f*/, Pool& /*pool*/) {
+        return nullptr;
+    }
 };
 
 }  // namespace kdsl

@@ -16,6 +16,8 @@ namespace {
 constexpr std::int64_t kChunk = 240;
 // Numbers that one task gathers.
 constexpr std::int64_t kCopied = 1 << 16;
+// Packed numbers that are kept for sums over all points.
+constexpr std::int64_t kKept = std::int64_t(1) << 24;
 // Fewer of them are written where they are wanted, where two vectors are not a whole panel and the micro-kernel comes
 // to a row of the block more than once: with a stride of whole pages more would drive each other out of the cache.
 constexpr std::int64_t kWritten = 6;
@@ -78,6 +80,24 @@ const KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
         wanted->cols = same ? wanted->rows.get() : wanted->own_cols.get();
     }
     return *wanted;
+}
+
+const KernelBlocks::Kept* KernelBlocks::kept(const Points<float>& points, const std::vector<std::int64_t>& columns,
+                                             Pool& pool) {
+    constexpr std::int64_t P = kPanel<float>;
+    const std::int64_t count = std::int64_t(columns.size()), features = points.features();
+    if (points.sparse() || count != points.count() || count * features > kKept) return nullptr;
+    const std::lock_guard<std::mutex> lock(copying_);
+    if (kept_.columns.empty()) {
+        const std::int64_t panels = (count + P - 1) / P;
+        Kept made{columns, aligned<float>(std::size_t(panels * features * P)), aligned<float>(std::size_t(panels * P))};
+        pool.run(panels, [&](std::int64_t p, int) {
+            points.pack(&columns[p * P], std::min(P, count - p * P), micro_, &made.panels[p * features * P],
+                        &made.biases[p * P]);
+        });
+        kept_ = std::move(made);
+    }
+    return kept_.columns == columns ? &kept_ : nullptr;
 }
 
 template <class T>
@@ -144,64 +164,121 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
 }
 
 // sum_i coefficient[i] <x_i, z_j> = <sum_i coefficient[i] x_i, z_j>, in double precision whatever is asked for.
-void KernelBlocks::accumulate_linear(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
-                                     const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool) const {
-    std::vector<double> sum(std::size_t(rows_source_.features), 0.0);
-    for (std::size_t i = 0; i < row_index.size(); ++i)
-        if (row_index[i] >= 0) rows_source_.add(row_index[i], coefficient[i], sum.data());
-    const std::int64_t cols = std::int64_t(col_index.size());
-    pool.run((cols + kChunk - 1) / kChunk, [&](std::int64_t task, int) {
-        const std::int64_t first = task * kChunk, count = std::min(kChunk, cols - first);
-        double sums[kChunk];
+class KernelBlocks::LinearSums final : public Sums {
+public:
+    LinearSums(const PointSource& rows, const PointSource& cols, const std::vector<std::int64_t>& row_index,
+               const std::vector<double>& coefficient, const std::vector<std::int64_t>& col_index, Take take)
+        : cols_(cols), col_index_(col_index), take_(std::move(take)), sum_(std::size_t(rows.features), 0.0) {
+        for (std::size_t i = 0; i < row_index.size(); ++i)
+            if (row_index[i] >= 0) rows.add(row_index[i], coefficient[i], sum_.data());
+    }
+    std::int64_t parts() const override { return (std::int64_t(col_index_.size()) + kColumns - 1) / kColumns; }
+    void take(std::int64_t part, int) override {
+        const std::int64_t first = part * kColumns;
+        const std::int64_t count = std::min(kColumns, std::int64_t(col_index_.size()) - first);
+        double sums[kColumns];
         for (std::int64_t j = 0; j < count; ++j)
-            sums[j] = col_index[first + j] < 0 ? 0.0 : cols_source_.dot(col_index[first + j], sum.data());
-        take(first, count, sums);
-    });
+            sums[j] = col_index_[first + j] < 0 ? 0.0 : cols_.dot(col_index_[first + j], sum_.data());
+        take_(first, count, sums);
+    }
+
+private:
+    const PointSource& cols_;
+    const std::vector<std::int64_t>& col_index_;
+    Take take_;
+    std::vector<double> sum_;
+};
+
+template <class T>
+class KernelBlocks::KernelSums final : public Sums {
+public:
+    KernelSums(const KernelSpec& kernel, const Micro& micro, const Copy<T>& points, const Kept* kept,
+               const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+               const std::vector<std::int64_t>& col_index, Take take, Pool& pool)
+        : kernel_(kernel),
+          micro_(micro),
+          points_(points),
+          kept_(kept),
+          col_index_(col_index),
+          take_(std::move(take)),
+          rows_(*points.rows, row_index, pool) {
+        for (const std::int64_t i : rows_.position) weight_.push_back(T(coefficient[i]));
+        for (int w = 0; w < pool.size(); ++w) scratch_.emplace_back(points.cols->features());
+    }
+    std::int64_t parts() const override { return (std::int64_t(col_index_.size()) + kColumns - 1) / kColumns; }
+    void take(std::int64_t part, int worker) override {
+        const std::int64_t first = part * kColumns;
+        const std::int64_t count = std::min(kColumns, std::int64_t(col_index_.size()) - first);
+        double sums[kColumns] = {};
+        for (std::int64_t j = 0; j < count; j += kWidth) sum(first + j, std::min(kWidth, count - j), sums + j, worker);
+        for (std::int64_t j = 0; j < count; ++j)
+            if (col_index_[first + j] < 0) sums[j] = 0;
+        take_(first, count, sums);
+    }
+
+private:
+    static constexpr std::int64_t kWidth = kPanel<T>;
+    static_assert(kColumns % kWidth == 0);
+
+    // Of one panel: `sums` has room for all of it.
+    void sum(std::int64_t first, std::int64_t count, double* sums, int worker) {
+        Scratch<T>& s = scratch_[worker];
+        const Panels<T>& loops = micro_.panels<T>();
+        const std::int64_t features = points_.cols->features();
+        const T *panel = s.panel.get(), *bias = s.bias.get();
+        if constexpr (std::is_same_v<T, float>)
+            if (kept_ != nullptr) panel = &kept_->panels[first * features], bias = &kept_->biases[first];
+        if (panel == s.panel.get())
+            points_.cols->pack(&col_index_[first], count, micro_, s.panel.get(), s.bias.get());
+        T* const some_sum = s.values.get();
+        T* const one = some_sum + kWidth;
+        for (std::int64_t r = 0; r < rows_.count(); r += kChunk) {
+            const std::int64_t some = std::min(kChunk, rows_.count() - r);
+            std::fill_n(some_sum, kWidth, T(0));
+            if (points_.rows->sparse()) {
+                for (std::int64_t i = r; i < r + some; ++i) {
+                    const std::int64_t at = rows_.index[i];
+                    loops.sparse(kernel_.kind, kernel_.degree, panel, bias, points_.rows->feature(at),
+                                 points_.rows->value(at), std::size_t(points_.rows->nonzeros(at)), rows_.bias[i], one);
+                    for (std::int64_t j = 0; j < kWidth; ++j) some_sum[j] += weight_[i] * one[j];
+                }
+            } else {
+                loops.accumulate(kernel_.kind, kernel_.degree, rows_.dense.get() + r * features, &rows_.bias[r],
+                                 &weight_[r], std::size_t(some), std::size_t(features), panel, bias, some_sum);
+            }
+            for (std::int64_t j = 0; j < kWidth; ++j) sums[j] += double(some_sum[j]);
+        }
+        if (points_.cols->sparse()) points_.cols->unpack(&col_index_[first], count, s.panel.get());
+    }
+
+    const KernelSpec& kernel_;
+    const Micro& micro_;
+    const Copy<T>& points_;
+    const Kept* kept_;
+    const std::vector<std::int64_t>& col_index_;
+    Take take_;
+    Gathered<T> rows_;
+    std::vector<T> weight_;
+    std::vector<Scratch<T>> scratch_;
+};
+
+template <class T>
+std::unique_ptr<Sums> KernelBlocks::sums(const std::vector<std::int64_t>& row_index,
+                                         const std::vector<double>& coefficient,
+                                         const std::vector<std::int64_t>& col_index, Take take, Pool& pool) {
+    if (kernel_.kind == Kind::linear)
+        return std::make_unique<LinearSums>(rows_source_, cols_source_, row_index, coefficient, col_index,
+                                            std::move(take));
+    const Copy<T>& points = copy<T>(pool);
+    return std::make_unique<KernelSums<T>>(kernel_, micro_, points, kept(*points.cols, col_index, pool), row_index,
+                                           coefficient, col_index, std::move(take), pool);
 }
 
 template <class T>
 void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                               const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool) {
-    if (kernel_.kind == Kind::linear) return accumulate_linear(row_index, coefficient, col_index, take, pool);
-    const Copy<T>& points = copy<T>(pool);
-    const Panels<T>& panels = micro_.panels<T>();
-    const Gathered<T> rows(*points.rows, row_index, pool);
-    std::vector<T> weight;
-    for (const std::int64_t i : rows.position) weight.push_back(T(coefficient[i]));
-    constexpr std::int64_t width = kPanel<T>;
-    const std::int64_t features = points.cols->features(), cols = std::int64_t(col_index.size());
-    std::vector<Scratch<T>> scratch;
-    for (int w = 0; w < pool.size(); ++w) scratch.emplace_back(features);
-    pool.run((cols + width - 1) / width, [&](std::int64_t task, int worker) {
-        Scratch<T>& s = scratch[worker];
-        const std::int64_t first = task * width, count = std::min(width, cols - first);
-        points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
-        T* sum = s.values.get();
-        T* one = sum + width;
-        double sums[width] = {};
-        for (std::int64_t r = 0; r < rows.count(); r += kChunk) {
-            const std::int64_t some = std::min(kChunk, rows.count() - r);
-            std::fill_n(sum, width, T(0));
-            if (points.rows->sparse()) {
-                for (std::int64_t i = r; i < r + some; ++i) {
-                    const std::int64_t at = rows.index[i];
-                    panels.sparse(kernel_.kind, kernel_.degree, s.panel.get(), s.bias.get(),
-                                  points.rows->feature(at), points.rows->value(at),
-                                  std::size_t(points.rows->nonzeros(at)), rows.bias[i], one);
-                    for (std::int64_t j = 0; j < width; ++j) sum[j] += weight[i] * one[j];
-                }
-            } else {
-                panels.accumulate(kernel_.kind, kernel_.degree, rows.dense.get() + r * features, &rows.bias[r],
-                                  &weight[r], std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(),
-                                  sum);
-            }
-            for (std::int64_t j = 0; j < width; ++j) sums[j] += double(sum[j]);
-        }
-        for (std::int64_t j = 0; j < count; ++j)
-            if (col_index[first + j] < 0) sums[j] = 0;
-        take(first, count, sums);
-        if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
-    });
+    const std::unique_ptr<Sums> all = sums<T>(row_index, coefficient, col_index, take, pool);
+    pool.run(all->parts(), [&](std::int64_t part, int worker) { all->take(part, worker); });
 }
 
 template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&, float*,
@@ -212,5 +289,9 @@ template void KernelBlocks::accumulate<float>(const std::vector<std::int64_t>&, 
                                               const std::vector<std::int64_t>&, const Take&, Pool&);
 template void KernelBlocks::accumulate<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
                                                const std::vector<std::int64_t>&, const Take&, Pool&);
+template std::unique_ptr<Sums> KernelBlocks::sums<float>(const std::vector<std::int64_t>&, const std::vector<double>&,
+                                                         const std::vector<std::int64_t>&, Take, Pool&);
+template std::unique_ptr<Sums> KernelBlocks::sums<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
+                                                          const std::vector<std::int64_t>&, Take, Pool&);
 
 }  // namespace kdsl

@@ -9,6 +9,7 @@
 
 #include "points.hpp"
 #include "pool.hpp"
+#include "sums.hpp"
 
 namespace kdsl {
 
@@ -29,8 +30,15 @@ public:
     template <class T>
     void accumulate(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                     const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool);
+    // The same, to be taken by the workers of `pool` while this object and the columns live.
+    template <class T>
+    std::unique_ptr<Sums> sums(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+                               const std::vector<std::int64_t>& col_index, Take take, Pool& pool);
 
 private:
+    template <class T>
+    class KernelSums;
+    class LinearSums;
     template <class T>
     struct Copy {
         std::unique_ptr<Points<T>> rows, own_cols;
@@ -38,14 +46,20 @@ private:
     };
     template <class T>
     const Copy<T>& copy(Pool& pool);
-    void accumulate_linear(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
-                           const std::vector<std::int64_t>& col_index, const Take& take, Pool& pool) const;
+    // Columns packed once for all: those of the first sum over as many columns as there are points.
+    struct Kept {
+        std::vector<std::int64_t> columns;
+        Aligned<float> panels, biases;
+    };
+    const Kept* kept(const Points<float>& points, const std::vector<std::int64_t>& columns, Pool& pool);
+    const Kept* kept(const Points<double>&, const std::vector<std::int64_t>&, Pool&) { return nullptr; }
 
     KernelSpec kernel_;
     PointSource rows_source_, cols_source_;
     const Micro& micro_;
     Copy<float> single_;
     Copy<double> double_;
+    Kept kept_;
     std::mutex copying_;
 };
 

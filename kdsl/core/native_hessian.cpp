@@ -244,6 +244,36 @@ void NativeHessian::rows(const Indices& which, const Indices& cols, double* out,
     single_block(which, cols, out, stride, pool);
 }
 
+// Of atoms of one point each, no two of the same.
+class NativeHessian::SingleSums final : public Sums {
+public:
+    SingleSums(NativeHessian& q, const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
+               bool exact, double* f, Pool& pool)
+        : to_(q.single_or_all(cols, room_)) {
+        const Single from = q.single(rows);
+        std::vector<double> weight(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) weight[i] = coefficient[i] * from.scale[i];
+        const auto add = [this, &cols, f](std::int64_t first, std::int64_t count, const double* sums) {
+            for (std::int64_t j = 0; j < count; ++j) f[cols[first + j]] += to_.scale[first + j] * sums[j];
+        };
+        sums_ = exact ? q.blocks_.sums<double>(from.points, weight, to_.points, add, pool)
+                      : q.blocks_.sums<float>(from.points, weight, to_.points, add, pool);
+    }
+    std::int64_t parts() const override { return sums_->parts(); }
+    void take(std::int64_t part, int worker) override { sums_->take(part, worker); }
+
+private:
+    Single room_;
+    const Single& to_;
+    std::unique_ptr<Sums> sums_;
+};
+
+std::unique_ptr<Sums> NativeHessian::sums(const Indices& rows, const std::vector<double>& coefficient,
+                                          const Indices& cols, double* f, Pool& pool) {
+    if (!distinct_) return nullptr;
+    return std::make_unique<SingleSums>(*this, rows, coefficient, cols, false, f, pool);
+}
+
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& weight, const Indices& cols, bool exact,
                                const KernelBlocks::Take& take, Pool& pool) {
     if (exact)
@@ -255,15 +285,8 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& w
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                                bool exact, double* f, Pool& pool) {
     if (distinct_) {
-        Single room;
-        const Single from = single(rows);
-        const Single& to = single_or_all(cols, room);
-        std::vector<double> weight(rows.size());
-        for (std::size_t i = 0; i < rows.size(); ++i) weight[i] = coefficient[i] * from.scale[i];
-        const auto take = [&](std::int64_t first, std::int64_t count, const double* sums) {
-            for (std::int64_t j = 0; j < count; ++j) f[cols[first + j]] += to.scale[first + j] * sums[j];
-        };
-        return accumulate(from.points, weight, to.points, exact, take, pool);
+        SingleSums all(*this, rows, coefficient, cols, exact, f, pool);
+        return pool.run(all.parts(), [&](std::int64_t part, int worker) { all.take(part, worker); });
     }
     compute_products(pool);
     // The weights of the rows by point: those of heavy atoms are known to K already.

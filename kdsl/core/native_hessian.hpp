@@ -40,8 +40,11 @@ public:
     void rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) override;
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
                     double* f, Pool& pool) override;
+    std::unique_ptr<Sums> sums(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
+                               double* f, Pool& pool) override;
 
 private:
+    class SingleSums;
     template <class T>
     void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
     struct Single {

@@ -46,7 +46,8 @@ private:
 
 }  // namespace
 
-Pool::Pool(int threads, std::function<void()> between) : between_(std::move(between)) {
+Pool::Pool(int threads, std::function<void()> between)
+    : between_(std::move(between)), shares_(new Share[std::max(threads, 1)]) {
     if (threads < 2) return;
     const auto beginning = std::make_shared<Beginning>();
     for (int worker = 1; worker < threads; ++worker) {
@@ -77,20 +78,25 @@ void Pool::serve(int worker) {
 }
 
 void Pool::drain(int worker) {
-    for (std::int64_t i; !failed_.load(std::memory_order_relaxed) && (i = next_.fetch_add(1)) < count_;) {
-        try {
-            (*task_)(i, worker);
-            if (worker == 0 && between_) between_();
-        } catch (...) {
-            if (!failed_.exchange(true)) error_ = std::current_exception();
+    for (int k = 0; k < size(); ++k) {
+        Share& share = shares_[(worker + k) % size()];
+        for (std::int64_t i; !failed_.load(std::memory_order_relaxed) && (i = share.next.fetch_add(1)) < share.end;) {
+            try {
+                (*task_)(i, worker);
+                if (worker == 0 && between_) between_();
+            } catch (...) {
+                if (!failed_.exchange(true)) error_ = std::current_exception();
+            }
         }
     }
 }
 
 void Pool::run(std::int64_t count, const std::function<void(std::int64_t, int)>& task) {
     task_ = &task;
-    count_ = count;
-    next_.store(0);
+    for (int worker = 0; worker < size(); ++worker) {
+        shares_[worker].next.store(count * worker / size());
+        shares_[worker].end = count * (worker + 1) / size();
+    }
     failed_.store(false);
     error_ = nullptr;
     const bool shared = count > 1 && !workers_.empty();

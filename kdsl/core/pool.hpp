@@ -1,7 +1,8 @@
 // A pool of std::thread that lives as long as one solve.
 //
 // Nothing is shared between solves: two at once are safe, and a forked child has nothing to rebuild.
-// Tasks are handed out dynamically, so a task's result must not depend on which worker runs it. A round ends when its
+// Each worker has its share of the tasks, the same from round to round, so that what it wrote is still in its cache;
+// who is done helps the others, so a task's result must not depend on which worker runs it. A round ends when its
 // tasks are done: a worker that the system has not yet woken is not waited for.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -28,14 +30,19 @@ public:
     void run(std::int64_t count, const std::function<void(std::int64_t, int)>& task);
 
 private:
+    // Tasks [next, end), on a line of the cache of its own.
+    struct alignas(64) Share {
+        std::atomic<std::int64_t> next{0};
+        std::int64_t end = 0;
+    };
+
     void serve(int worker);
     void drain(int worker);
 
     std::function<void()> between_;
     std::vector<std::thread> workers_;
     const std::function<void(std::int64_t, int)>* task_ = nullptr;
-    std::int64_t count_ = 0;
-    std::atomic<std::int64_t> next_{0};
+    std::unique_ptr<Share[]> shares_;
     std::atomic<std::uint32_t> round_{0};
     std::atomic<int> inside_{0};
     std::atomic<bool> open_{false};

@@ -15,6 +15,7 @@ constexpr double kKeep = 0.5;  // of a working set kept from the last one
 constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kBins = 1024;  // of the violations, so that few have to be put in order
 constexpr double kHuge = 1e290;
+constexpr double kNear = 0.7;  // of the least violation taken the last time is where candidates are first looked for
 
 }  // namespace
 
@@ -46,6 +47,7 @@ void Selection::restart(const std::vector<double>& t) {
         free_ += sides.below == sides.above;
     }
     set_.clear();
+    for (Side& side : sides_) side.least = 0;
     activate_all();
 }
 
@@ -151,10 +153,17 @@ void Selection::keep(std::int64_t most) {
 
 // The worst risers and fallers, as many of each, until the set is full.
 void Selection::candidates(const double* f, std::int64_t room) {
+    const std::int64_t each = (room - taken_) / 2;
+    gather(f, kNear * sides_[0].least, kNear * sides_[1].least);
+    if (std::min(sides_[0].count, sides_[1].count) < each) gather(f, 0, 0);
+    for (Side& side : sides_) take_worst(side, each);
+}
+
+// Those that violate by more, into sides_.
+void Selection::gather(const double* f, double rising_above, double falling_above) {
     for (Side& side : sides_) {
         side.violation.resize(active_.size());
         side.who.resize(active_.size());
-        side.count = 0;
     }
     Side &risers = sides_[0], &fallers = sides_[1];
     double *rising = risers.violation.data(), *falling = fallers.violation.data();
@@ -165,18 +174,16 @@ void Selection::candidates(const double* f, std::int64_t room) {
             const double up = up_[run.cls] - (f[k] + above_[k]), down = f[k] + below_[k] - down_[run.cls];
             rising[rise] = up, riser[rise] = k;
             falling[fall] = down, faller[fall] = k;
-            rise += int(up > 0) & int(!chosen_[k]);
-            fall += int(down > 0) & int(!chosen_[k]);
+            rise += int(up > rising_above) & int(!chosen_[k]);
+            fall += int(down > falling_above) & int(!chosen_[k]);
         }
     risers.count = rise, fallers.count = fall;
-    const std::int64_t each = (room - taken_) / 2;
-    take_worst(risers, each);
-    take_worst(fallers, each);
 }
 
 // `some` of a side at most; of those that are as bad as the last to be taken the first.
 void Selection::take_worst(Side& side, std::int64_t some) {
     some = std::min(some, side.count);
+    side.least = 0;
     if (some <= 0) return;
     double least = 0;
     std::int64_t equal = some;
@@ -196,6 +203,7 @@ void Selection::take_worst(Side& side, std::int64_t some) {
         std::nth_element(crowd_.begin(), nth, crowd_.end(), std::greater<>());
         least = *nth;
         for (std::int64_t j = 0; j < side.count; ++j) equal -= v[j] > least;
+        side.least = least;
     }
     for (std::int64_t j = 0; j < side.count; ++j) {
         const std::int64_t k = side.who[j];

@@ -51,6 +51,7 @@ private:
         std::vector<double> violation;
         Indices who;
         std::int64_t count;
+        double least = 0;  // violation that was taken the last time
     };
 
     void find_runs();
@@ -58,6 +59,7 @@ private:
     void add(std::int64_t k);
     void keep(std::int64_t most);
     void candidates(const double* f, std::int64_t room);
+    void gather(const double* f, double rising_above, double falling_above);
     void take_worst(Side& side, std::int64_t some);
     void whole_classes(std::int64_t room);
     void collect();
