@@ -162,7 +162,7 @@ template <class T, class K>
 DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& f, double eps, double goal,
                              std::int64_t limit, Control& control) {
     for (std::int64_t i = 0; i < n_; ++i) {
-        f_[i] = T(f[set_[i]]);
+        f_[i] = T(f[i]);
         refresh_sides(i, t[set_[i]]);
     }
     update(0, 0.0, 0, 0.0);
@@ -196,7 +196,7 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
 
 template <class T, class K>
 void Dense<T, K>::gradient(std::vector<double>& f) const {
-    for (std::int64_t i = 0; i < n_; ++i) f[set_[i]] = double(f_[i]);
+    for (std::int64_t i = 0; i < n_; ++i) f[i] = double(f_[i]);
 }
 
 // The exact step along direction_, whose f'd and d'Qd are given: t, the sides and f follow.

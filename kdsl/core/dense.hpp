@@ -40,12 +40,12 @@ public:
     Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, const K* gram,
           std::int64_t stride, const Micro& micro, Pool& pool, Exchange* exchange);
 
-    // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the whole problem, and
-    // `goal` the m - M to which more runs like this one are to lead.
+    // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the set, and `goal` the
+    // m - M to which more runs like this one are to lead.
     DenseResult run(std::vector<double>& t, const std::vector<double>& f, double eps, double goal, std::int64_t limit,
                     Control& control);
 
-    // The gradient as it was kept in step, into that of the whole problem.
+    // The gradient of the set, as it was kept in step.
     void gradient(std::vector<double>& f) const;
 
 private:

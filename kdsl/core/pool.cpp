@@ -77,40 +77,71 @@ void Pool::serve(int worker) {
     }
 }
 
-void Pool::drain(int worker) {
-    for (int k = 0; k < size(); ++k) {
-        Share& share = shares_[(worker + k) % size()];
-        for (std::int64_t i; !failed_.load(std::memory_order_relaxed) && (i = share.next.fetch_add(1)) < share.end;) {
-            try {
-                (*task_)(i, worker);
-                if (worker == 0 && between_) between_();
-            } catch (...) {
-                if (!failed_.exchange(true)) error_ = std::current_exception();
-            }
-        }
+template <class Work>
+void Pool::attempt(Work work) {
+    try {
+        work();
+    } catch (...) {
+        if (!failed_.exchange(true)) error_ = std::current_exception();
     }
 }
 
-void Pool::run(std::int64_t count, const std::function<void(std::int64_t, int)>& task) {
+void Pool::drain(int worker) {
+    for (int k = 0; k < size(); ++k) {
+        Share& share = shares_[(worker + k) % size()];
+        for (std::int64_t i; !failed_.load(std::memory_order_relaxed) && (i = share.next.fetch_add(1)) < share.end;)
+            attempt([&] {
+                (*task_)(i, worker);
+                if (worker == 0 && between_) between_();
+            });
+    }
+}
+
+// Shares for the workers from `first` on.
+void Pool::open(std::int64_t count, int first, const std::function<void(std::int64_t, int)>& task) {
     task_ = &task;
+    const int sharing = size() - first;
     for (int worker = 0; worker < size(); ++worker) {
-        shares_[worker].next.store(count * worker / size());
-        shares_[worker].end = count * (worker + 1) / size();
+        const int place = worker - first;
+        shares_[worker].next.store(place < 0 ? 0 : count * place / sharing);
+        shares_[worker].end = place < 0 ? 0 : count * (place + 1) / sharing;
     }
     failed_.store(false);
     error_ = nullptr;
-    const bool shared = count > 1 && !workers_.empty();
-    if (shared) {
-        open_.store(true);
-        round_.fetch_add(1);
-        round_.notify_all();
-    }
-    drain(0);
-    if (shared) {
-        open_.store(false);
-        for (int left; (left = inside_.load()) > 0;) inside_.wait(left);
-    }
+    open_.store(true);
+    round_.fetch_add(1);
+    round_.notify_all();
+}
+
+void Pool::close() {
+    open_.store(false);
+    for (int left; (left = inside_.load()) > 0;) inside_.wait(left);
     if (error_) std::rethrow_exception(error_);
+}
+
+void Pool::run(std::int64_t count, const std::function<void(std::int64_t, int)>& task) {
+    if (count <= 1 || workers_.empty()) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            task(i, 0);
+            if (between_) between_();
+        }
+        return;
+    }
+    open(count, 0, task);
+    drain(0);
+    close();
+}
+
+void Pool::run_beside(const std::function<void()>& own, std::int64_t count,
+                      const std::function<void(std::int64_t, int)>& task) {
+    if (count < 1 || workers_.empty()) {
+        own();
+        return run(count, task);
+    }
+    open(count, 1, task);
+    attempt(own);
+    drain(0);
+    close();
 }
 
 }  // namespace kdsl

@@ -28,6 +28,9 @@ public:
 
     // task(index, worker) for each index below `count`; returns when all are done, rethrows the first exception.
     void run(std::int64_t count, const std::function<void(std::int64_t, int)>& task);
+    // The same, the tasks being for the others: the calling thread does `own` first, then helps.
+    void run_beside(const std::function<void()>& own, std::int64_t count,
+                    const std::function<void(std::int64_t, int)>& task);
 
 private:
     // Tasks [next, end), on a line of the cache of its own.
@@ -38,6 +41,10 @@ private:
 
     void serve(int worker);
     void drain(int worker);
+    void open(std::int64_t count, int first, const std::function<void(std::int64_t, int)>& task);
+    void close();
+    template <class Work>
+    void attempt(Work work);
 
     std::function<void()> between_;
     std::vector<std::thread> workers_;

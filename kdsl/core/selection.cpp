@@ -65,6 +65,24 @@ void Selection::moved(std::int64_t k, double t) {
     above_[k] = sides.above;
 }
 
+void Selection::set_aside(std::int64_t first, std::int64_t last, Indices& kept) {
+    auto next = std::ranges::lower_bound(set_, first < last ? active_[first] : 0);
+    for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t k = active_[i];
+        if (next != set_.end() && *next == k) {
+            kept.push_back(next++ - set_.begin());
+            continue;
+        }
+        aside_.push_back({k, below_[k], above_[k]});
+        below_[k] = -kInfinity, above_[k] = kInfinity;
+    }
+}
+
+void Selection::readmit() {
+    for (const Aside& one : aside_) below_[one.k] = one.below, above_[one.k] = one.above;
+    aside_.clear();
+}
+
 void Selection::find_runs() {
     runs_.clear();
     for (std::int64_t i = 0; i < std::int64_t(active_.size()); ++i) {
@@ -121,7 +139,8 @@ double Selection::extremes(const std::vector<double>& f) {
 
 const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room) {
     taken_ = 0;
-    if (problem_.classes.size() <= kFewClasses) {
+    const bool few = problem_.classes.size() <= kFewClasses;
+    if (few) {
         for (std::int64_t c = 0; c < problem_.classes.size(); ++c) add(riser_[c]), add(faller_[c]);
         keep(std::int64_t(kKeep * double(room)));
         candidates(f.data(), room);
@@ -129,6 +148,7 @@ const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room
         whole_classes(room);
     }
     collect();
+    crowded_ = few && std::int64_t(set_.size()) >= room;
     return set_;
 }
 
@@ -142,7 +162,7 @@ void Selection::keep(std::int64_t most) {
     for (std::size_t i = 0; i < set_.size(); ++i) {
         const std::int64_t k = set_[i];
         const std::uint64_t held = above_[k] != below_[k], age = std::uint32_t(age_[k]);
-        if (is_active_[k] && !chosen_[k]) order_.push_back(held << 63 | age << 32 | i);
+        if (is_active_[k] && !chosen_[k] && !is_aside(k)) order_.push_back(held << 63 | age << 32 | i);
     }
     std::sort(order_.begin(), order_.end());
     for (const std::uint64_t one : order_) {

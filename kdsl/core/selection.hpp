@@ -29,6 +29,12 @@ public:
     double extremes(const std::vector<double>& f);
     // Up to `room` coordinates in increasing order, after extremes().
     const Indices& choose(const std::vector<double>& f, std::int64_t room);
+    // Whether the last set took all the room there was, and need not have whole classes.
+    bool crowded() const { return crowded_; }
+    // The active coordinates from the `first` to that before the `last` take no part until they are readmitted, since
+    // their gradient is not up to date; but for those of the last set, whose places there go to `kept`.
+    void set_aside(std::int64_t first, std::int64_t last, Indices& kept);
+    void readmit();
     // The active coordinates that may be dropped, in increasing order, and those that stay, after extremes().
     void idle(const std::vector<double>& f, Indices& leaving, Indices& staying) const;
     void keep_only(Indices staying);
@@ -47,6 +53,10 @@ private:
     struct Run {
         std::int64_t cls, first, last;
     };
+    struct Aside {
+        std::int64_t k;
+        double below, above;
+    };
     struct Side {
         std::vector<double> violation;
         Indices who;
@@ -58,6 +68,7 @@ private:
     Extremes<double> extremes_of(const Run& run, const double* f) const;
     void add(std::int64_t k);
     void keep(std::int64_t most);
+    bool is_aside(std::int64_t k) const { return above_[k] == kInfinity && below_[k] == -kInfinity; }
     void candidates(const double* f, std::int64_t room);
     void gather(const double* f, double rising_above, double falling_above);
     void take_worst(Side& side, std::int64_t some);
@@ -78,6 +89,8 @@ private:
     std::vector<std::uint64_t> order_;
     Side sides_[2];                      // risers, fallers
     std::vector<double> crowd_;
+    bool crowded_ = false;
+    std::vector<Aside> aside_;
 };
 
 }  // namespace kdsl

@@ -47,8 +47,25 @@ public:
                     double* f, Pool& pool) override {
         for (Hessian* term : terms_) term->accumulate(rows, coefficient, cols, exact, f, pool);
     }
+    std::unique_ptr<Sums> sums(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
+                               double* f, Pool& pool) override {
+        auto all = std::make_unique<SumsOfTerms>();
+        for (Hessian* term : terms_) {
+            all->terms.push_back(term->sums(rows, coefficient, cols, f, pool));
+            if (all->terms.back() == nullptr) return nullptr;
+        }
+        return all;
+    }
 
 private:
+    struct SumsOfTerms final : Sums {
+        std::vector<std::unique_ptr<Sums>> terms;
+        std::int64_t parts() const override { return terms.front()->parts(); }
+        void take(std::int64_t part, int worker) override {
+            for (const std::unique_ptr<Sums>& term : terms) term->take(part, worker);
+        }
+    };
+
     template <class T>
     void add_blocks(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
         terms_.front()->block(set, out, stride, pool);

@@ -3,12 +3,14 @@
 // Solves   the Problem to m - M <= eps with memory for the block of Q of one working set.
 // How      Joachims' decomposition (1999) with large working sets and nothing cached: the block of the working set is
 //          computed, dense.hpp solves on it, and the gradient of all active coordinates is updated by rows of Q that
-//          are computed and forgotten. What a set consists of, and what may be dropped, selection.hpp says; the
-//          gradient of what was dropped is caught up at the end. Where a duality gap is asked for, the stage ends as
-//          soon as its own gradient shows that it is reached.
+//          are computed and forgotten; where many coordinates violate, that of a few is brought up to date by other
+//          threads while this one solves on the next set, which does without them. What a set consists of, and what
+//          may be dropped, selection.hpp says; the gradient of what was dropped is caught up at the end. Where a
+//          duality gap is asked for, the stage ends as soon as its own gradient shows that it is reached.
 #include <algorithm>
 #include <cmath>
 
+#include "late_update.hpp"
 #include "measure.hpp"
 #include "selection.hpp"
 #include "stages.hpp"
@@ -34,6 +36,11 @@ constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets a
 // Nanoseconds: entries of a block that cost less are cheap, and computed by the thread that works on them, since what
 // another processor has computed has to be fetched from its cache.
 constexpr double kFetched = 0.4;
+// Nanoseconds of a step inside a set, beside its passes and of these for each column.
+constexpr double kStep = 100, kColumn = 0.22;
+// Of the active coordinates may be brought up to date late, while no more are free than Newton steps, which want all
+// threads, are quick with.
+constexpr double kLate = 0.3;
 
 class WorkingSetStage final : public Stage {
 public:
@@ -48,6 +55,7 @@ public:
           exchange_(exchange),
           cheap_(problem.hessian.entry_cost() < kFetched),
           selection_(problem, micro, exchange),
+          late_(selection_),
           n_(problem.size()) {
         const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
         q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
@@ -63,13 +71,20 @@ public:
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
         int since_shrunk = 0, stuck = 0;
         look_ = kInfinity;
+        const auto take_late = [this](std::int64_t i, int worker) { late_.take(i, worker); };
         for (;; ++out.outer) {
             control_.check();
-            const double gap = selection_.extremes(f);
+            double gap = selection_.extremes(f);
+            const auto over = [&] { return !(gap > eps) || stuck > 1 || out.outer >= kOuter; };
+            const auto deep = [&] { return !selection_.all_active() && gap < kAgain * shrunk_at_; };
+            if (late_.parts() > 0 && (over() || deep() || since_shrunk + 1 >= kShrinkEvery)) {
+                pool_.run(late_.parts(), take_late);
+                late_.end(f);
+                gap = selection_.extremes(f);
+            }
             control_.gap = gap;
-            const bool done = !(gap > eps) || stuck > 1 || out.outer >= kOuter || is_close(t, f, gap);
+            const bool done = over() || (late_.parts() == 0 && is_close(t, f, gap)), fell = deep();
             if (done && selection_.all_active()) break;
-            const bool fell = !selection_.all_active() && gap < kAgain * shrunk_at_;
             if (done || fell) {
                 catch_up(t, f, reference, precision, out);
                 since_shrunk = done ? -2 * kShrinkEvery : kShrinkEvery;
@@ -86,9 +101,18 @@ public:
             const double share = cheap_ && std::int64_t(set.size()) > usual_ ? kInnerLarge : kInner;
             const double inner = std::max(0.5 * eps, share * gap);
             const double goal = settled_ ? 0.5 * eps : inner;
-            DenseResult result = precision == Precision::single ? descend<float, float>(set, t, f, inner, goal, out)
-                                 : precision == Precision::mixed ? descend<double, float>(set, t, f, inner, goal, out)
-                                                                 : descend<double, double>(set, t, f, inner, goal, out);
+            before_.resize(set.size()), near_.resize(set.size());
+            for (std::size_t i = 0; i < set.size(); ++i) before_[i] = t[set[i]], near_[i] = f[set[i]];
+            DenseResult result;
+            const auto work = [&] {
+                result = precision == Precision::single ? descend<float, float>(set, t, inner, goal, out)
+                         : precision == Precision::mixed ? descend<double, float>(set, t, inner, goal, out)
+                                                         : descend<double, double>(set, t, inner, goal, out);
+            };
+            const std::int64_t steps = control_.iterations;
+            pool_.run_beside(work, late_.parts(), take_late);
+            steps_ = control_.iterations - steps;
+            late_.end(f);
             if (result.end == DenseEnd::unbounded && precision == Precision::both_double) {
                 out.unbounded = true;
                 out.ray = std::move(result.ray);
@@ -136,12 +160,9 @@ private:
     }
 
     template <class T, class K>
-    DenseResult descend(const Indices& set, std::vector<double>& t, const std::vector<double>& f, double eps,
-                        double goal, StageResult& out) {
+    DenseResult descend(const Indices& set, std::vector<double>& t, double eps, double goal, StageResult& out) {
         const std::int64_t size = std::int64_t(set.size());
         const std::int64_t stride = (size + 31) / 64 * 64 + 32;  // never whole pages, whose rows drive each other out
-        before_.resize(set.size());
-        for (std::int64_t i = 0; i < size; ++i) before_[i] = t[set[i]];
         Aligned<K>& gram = room(K());
         if (size * stride > room_[sizeof(K) == 8]) {  // at once for the largest set there can be: pages come when used
             const std::int64_t most = std::max(size * stride, largest_ * (largest_ + 63));
@@ -149,10 +170,13 @@ private:
             room_[sizeof(K) == 8] = most;
         }
         Hessian& hessian = problem_.hessian;
-        hessian.block(set, gram.get(), stride, cheap_ ? alone_ : pool_);
+        Pool& pool = late_.parts() > 0 ? alone_ : pool_;
+        hessian.block(set, gram.get(), stride, cheap_ ? alone_ : pool);
         out.entries += double(size) * double(size);
-        Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool_, exchange_);
-        return dense.run(t, f, eps, goal, kSteps * size + 1000, control_);
+        Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool, exchange_);
+        const DenseResult result = dense.run(t, near_, eps, goal, kSteps * size + 1000, control_);
+        dense.gradient(near_);
+        return result;
     }
     Aligned<float>& room(float) { return single_; }
     Aligned<double>& room(double) { return double_; }
@@ -170,9 +194,25 @@ private:
         }
         if (rows.empty()) return false;
         const Indices& active = selection_.active();
-        problem_.hessian.accumulate(rows, change, active, precision == Precision::both_double, f.data(), pool_);
         out.entries += double(rows.size()) * double(active.size());
+        std::unique_ptr<Sums> sums;
+        if (precision == Precision::single && pool_.size() > 1 && selection_.crowded() && selection_.free() <= kLarge)
+            sums = problem_.hessian.sums(rows, change, active, f.data(), pool_);
+        if (sums == nullptr) {
+            problem_.hessian.accumulate(rows, change, active, precision == Precision::both_double, f.data(), pool_);
+            return true;
+        }
+        const std::int64_t late = spare(double(rows.size()), double(set.size()), double(sums->parts()));
+        late_.begin(std::move(sums), late, set, near_, f, pool_);
         return true;
+    }
+
+    // So many of all parts of sums over `rows` as the other threads can take while one solves on a set like the last.
+    std::int64_t spare(double rows, double set, double parts) const {
+        const double entry = problem_.hessian.entry_cost();
+        const double own = set * set * entry + double(steps_) * (kStep + kColumn * set);
+        const double part = rows * entry * double(Sums::kColumns);
+        return std::int64_t(std::min(own / part * double(pool_.size() - 1), kLate * parts));
     }
 
     // f of `cols` moves from the gradient at t = `from` to that at t = `to`.
@@ -214,13 +254,16 @@ private:
     Exchange* exchange_;
     bool cheap_;                    // entries of blocks
     Selection selection_;
+    LateUpdate late_;
     std::int64_t n_, q_, usual_, largest_, most_;
     double crowded_ = 0;            // of its patience that rounds with too small a set have used up
     std::int64_t free_ = 0;         // coordinates inside a piece, among the active
     bool settled_ = false;          // the next set has room for all of them, and their number hardly changed
     double shrunk_at_ = kInfinity;  // m - M when the first of the coordinates now missing were dropped
     double look_ = kInfinity;       // m - M at which the duality gap is worth computing
-    std::vector<double> before_;    // t of the set, before it was worked on
+    std::vector<double> before_;    // t of the set, before it was worked on,
+    std::vector<double> near_;      // and its gradient, before and after
+    std::int64_t steps_ = 0;        // inside the last set
     Aligned<float> single_;
     Aligned<double> double_;
     std::int64_t room_[2] = {0, 0};
