@@ -17,6 +17,7 @@ constexpr Int kBand = 192;   // rows taken from the rest together: what is far a
 constexpr Int kWide = 384;   // and so many where the matrix is far away as a whole,
 constexpr Int kFar = 2048;   // with more rows than this
 constexpr Int kRows = 96;    // rows of a product that one panel makes at a time
+constexpr Int kTogether = 4;  // rows that Micro::combine takes
 
 // The pivot of a coordinate that is not to move.
 template <class T>
@@ -168,14 +169,46 @@ void Cholesky<T>::reduce(Int begin, Int end, Int top, Int count, const T* by) {
 }
 
 template <class T>
-void Cholesky<T>::solve(double* x) const {
-    for (Int i = 0; i < n_; ++i) {  // U'y = x
-        const T* const row = a_ + i * stride_;
-        x[i] /= double(row[i]);
-        const double by = x[i];
-        for (Int j = i + 1; j < n_; ++j) x[j] -= by * double(row[j]);
+void Cholesky<T>::forward(double* x) const {
+    for (Int i = 0; i < n_; i += kTogether) {
+        const T* rows[kTogether];
+        double by[kTogether] = {};
+        const Int some = std::min(kTogether, n_ - i), rest = i + some;
+        for (Int k = 0; k < kTogether; ++k) rows[k] = a_ + (i + std::min(k, some - 1)) * stride_;
+        for (Int k = 0; k < some; ++k) {
+            for (Int l = 0; l < k; ++l) x[i + k] += by[l] * double(rows[l][i + k]);
+            x[i + k] /= double(rows[k][i + k]);
+            by[k] = -x[i + k];
+        }
+        for (const T*& row : rows) row += rest;
+        micro_.combine<T>()(x + rest, rows, by, n_ - rest);
     }
-    for (Int i = n_ - 1; i >= 0; --i) {  // U x = y
+}
+
+template <class T>
+void Cholesky<T>::forward(double* x, Int first, Int count) const {
+    const auto row = [&](Int i) { return x + (i - first) * count; };
+    for (Int i = first; i < n_; i += kTogether) {
+        const double* rows[kTogether];
+        const Int some = std::min(kTogether, n_ - i);
+        for (Int k = 0; k < kTogether; ++k) rows[k] = row(i + std::min(k, some - 1));
+        const auto subtract = [&](Int j, Int from) {
+            double by[kTogether] = {};
+            for (Int k = 0; k < from; ++k) by[k] = -double(a_[(i + k) * stride_ + j]);
+            micro_.combine<double>()(row(j), rows, by, count);
+        };
+        for (Int k = 0; k < some; ++k) {
+            if (k > 0) subtract(i + k, k);
+            const double pivot = double(a_[(i + k) * stride_ + i + k]);
+            for (Int c = 0; c < count; ++c) row(i + k)[c] /= pivot;
+        }
+        for (Int j = i + some; j < n_; ++j) subtract(j, some);
+    }
+}
+
+template <class T>
+void Cholesky<T>::back(double* x) const {
+    for (Int i = n_ - 1; i >= 0; --i) {
         const T* const row = a_ + i * stride_;
         std::array<double, 8> sum{};
         Int j = i + 1;

@@ -1,6 +1,6 @@
 // The Cholesky factor of a positive definite matrix, in blocks that the threads share.
 //
-// Solves   U'U = A, then A x = b.
+// Solves   U'U = A, then U'y = b and U x = y.
 // Given    the upper triangle of A, which U overwrites, in single or in double precision.
 // How      right-looking by bands of blocks of rows (Golub and Van Loan, 4.2.6): a block's triangle is factorised and
 //          inverted by plain loops; its other columns, the rest of its band, and the rest of the triangle for a whole
@@ -23,8 +23,13 @@ public:
     // a: n x n, rows `stride` apart; must outlive this object. Pivots below `lost` are frozen.
     Cholesky(T* a, std::int64_t n, std::int64_t stride, T lost, const Micro& micro, Pool& pool);
 
-    // x <- A^-1 x.
-    void solve(double* x) const;
+    // x <- U'^-1 x.
+    void forward(double* x) const;
+    // The same for `count` right sides at once whose first numbers are 0: row i of x, from row `first` on, has their
+    // numbers i.
+    void forward(double* x, std::int64_t first, std::int64_t count) const;
+    // x <- U^-1 x.
+    void back(double* x) const;
 
 private:
     // One worker's packed panels of columns, and the product that one of them makes.

@@ -18,15 +18,18 @@ constexpr std::int64_t kBetweenChecks = 256;
 constexpr int kBetweenExchanges = 8;
 constexpr std::int64_t kFewest = 200;       // steps between two looks at how fast the gap falls
 constexpr std::int64_t kMostNewton = 6144;  // free coordinates in a Newton step
-constexpr int kPasses = 4;                  // factorisations for one Newton step, each without those carried out
+constexpr int kPasses = 8;                  // directions for one Newton step, each with more coordinates pinned,
+constexpr std::int64_t kCramped = 3;        // of the free coordinates one in so many is sorted by the room that it has
+constexpr std::int64_t kPin = 20;           // products of a factorisation to one of a pin in the same time, by 3
+constexpr std::int64_t kFew = 500;          // free coordinates, of which any may be pinned
 constexpr double kRow = 4;                  // windows of steps that blocked Newton steps in a row may cost
 constexpr double kMostPatience = 64;
-// Of the free coordinates may be pinned at once: one in four, but not more than some, or one in fifty.
-constexpr std::int64_t kFourth = 4, kSome = 24, kFiftieth = 50;
 constexpr std::int64_t kColumns = 512;      // of a product in one task
-// Nanoseconds: of a step beside its passes, and of these for each column; and operations in one, of a factorisation.
-constexpr double kStep = 100, kColumn = 0.22, kGather = 2, kFlops = 90;
-constexpr double kUsual = 2;  // factorisations for one Newton step
+// Nanoseconds: of a step beside its passes, and of these for each column, where the block is far away as well.
+constexpr double kStep = 100, kColumn = 0.22, kColumnFar = 0.41, kFar = 33e6;
+// Of a Newton step: what it always takes, for each entry of its matrix, and products of the factorisation in one.
+constexpr double kStart = 3e5, kGather = 1.2, kProducts = 150;
+constexpr double kUsual = 1.3;  // times that, with what is pinned
 
 // How fast the gap falls: of each window of steps the least counts.
 struct Watch {
@@ -52,6 +55,11 @@ struct Watch {
         at_last = before;
     }
 };
+
+// Whether pinning `some` of m free coordinates, `below` numbers from the last, is quicker than what it spares.
+bool worth_pinning(std::int64_t some, std::int64_t below, std::int64_t m) {
+    return some * below * below * kPin <= m * m * std::max(m, kFew);
+}
 
 }  // namespace
 
@@ -238,8 +246,9 @@ double Dense<T, K>::newton_cost() {
     for (std::int64_t i = 0; i < n_; ++i)
         if (above_[i] == below_[i]) free_.push_back(i);
     const double m = double(free_.size());
-    const double factor = m * m * m / (3 * kFlops * double(pool_.size())) * double(sizeof(K) / sizeof(float));
-    return kUsual * (factor + kGather * m * m) / (kStep + kColumn * double(n_));
+    const double factor = m * m * m / (3 * kProducts * double(pool_.size())) * double(sizeof(K) / sizeof(float));
+    const double column = double(n_) * double(n_) * double(sizeof(K)) > kFar ? kColumnFar : kColumn;
+    return kUsual * (kStart + factor + kGather * m * m) / (kStep + column * double(n_));
 }
 
 // A Newton step on the free coordinates, `blocked` where it ends at a break point.
@@ -285,41 +294,51 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
     const std::int64_t m = std::int64_t(free_.size());
     std::int64_t r = 0;
     const std::vector<double> rows = free_rows(r);
-    std::vector<std::int64_t> live(m), out;
-    std::iota(live.begin(), live.end(), 0);
-    std::vector<double> pinned(n_, 0.0), e(r, 0.0);
+    const std::vector<std::int64_t> order = cramped_last(room);
+    const std::int64_t stride = (m + 31) / 32 * 32;  // whole lines of the cache
+    const Aligned<K> matrix = aligned<K>(std::size_t(m * stride));
+    std::vector<double> gradient(m), columns(m * r);
+    pool_.run(m, [&](std::int64_t a, int) {
+        const std::int64_t i = free_[order[a]];
+        const K* row = gram_ + i * stride_;
+        for (std::int64_t b = a; b < m; ++b) matrix[a * stride + b] = row[free_[order[b]]];
+        matrix[a * stride + a] += K(room[order[a]].curvature);
+        gradient[a] = double(f_[i]) + double(above_[i]);
+        for (std::int64_t c = 0; c < r; ++c) columns[c * m + a] = rows[order[a] * r + c];
+    });
+    NewtonSystem<K> system(matrix.get(), m, stride, std::move(columns), r, std::move(gradient), micro_, pool_);
+    std::vector<double> d;
     for (int pass = 1;; ++pass) {
-        const std::int64_t n = std::int64_t(live.size());
-        const std::int64_t stride = (n + 31) / 32 * 32;  // whole lines of the cache
-        const Aligned<K> matrix = aligned<K>(std::size_t(n * stride));
-        std::vector<double> gradient(n), columns(n * r);
-        pool_.run(n, [&](std::int64_t a, int) {
-            const std::int64_t i = free_[live[a]];
-            const K* row = gram_ + i * stride_;
-            for (std::int64_t b = a; b < n; ++b) matrix[a * stride + b] = row[free_[live[b]]];
-            matrix[a * stride + a] += K(room[live[a]].curvature);
-            gradient[a] = double(f_[i]) + double(above_[i]) + pinned[i];
-            for (std::int64_t c = 0; c < r; ++c) columns[c * n + a] = rows[live[a] * r + c];
-        });
-        const std::vector<double> d =
-            NewtonSystem<K>(matrix.get(), n, stride, std::move(columns), r, micro_, pool_).direction(gradient, e);
-        out.clear();
-        for (std::int64_t a = 0; a < n; ++a) {
-            way[live[a]] = d[a];
-            if (d[a] < room[live[a]].below || d[a] > room[live[a]].above) out.push_back(live[a]);
+        if (!system.direction(d)) return false;
+        std::vector<std::int64_t> out;
+        std::vector<double> end;
+        for (std::int64_t a = 0; a < m; ++a) {
+            const std::int64_t k = order[a];
+            way[k] = d[a];
+            if (d[a] >= room[k].below && d[a] <= room[k].above) continue;
+            out.push_back(a);
+            end.push_back(std::clamp(d[a], room[k].below, room[k].above));
         }
         if (out.empty()) return true;
-        const std::int64_t some = std::max(n / kFiftieth, std::min(n / kFourth, kSome));
-        if (std::int64_t(out.size()) > some || pass == kPasses) return false;  // what is pinned needs one more
-        std::vector<double> there(m, 0.0);
-        for (const std::int64_t a : out) {
-            there[a] = way[a] = std::clamp(way[a], room[a].below, room[a].above);
-            for (std::int64_t c = 0; c < r; ++c) e[c] -= rows[a * r + c] * way[a];
-        }
-        const std::vector<double> image = product(there);
-        for (std::int64_t i = 0; i < n_; ++i) pinned[i] += image[i];
-        std::erase_if(live, [&](std::int64_t a) { return there[a] != 0 || std::ranges::binary_search(out, a); });
+        if (pass == kPasses || !worth_pinning(std::int64_t(out.size()), m - out.front(), m)) return false;
+        system.pin(out, end);
     }
+}
+
+// The places in free_, those with the least room last.
+template <class T, class K>
+std::vector<std::int64_t> Dense<T, K>::cramped_last(const std::vector<Room>& room) const {
+    const std::int64_t m = std::int64_t(room.size()), cramped = m / kCramped;
+    std::vector<std::int64_t> order(m);
+    std::iota(order.begin(), order.end(), 0);
+    const auto more = [&](std::int64_t a, std::int64_t b) {
+        const double left = std::min(room[a].above, -room[a].below), right = std::min(room[b].above, -room[b].below);
+        return left != right ? left > right : a < b;
+    };
+    std::nth_element(order.begin(), order.end() - cramped, order.end(), more);
+    std::sort(order.begin(), order.end() - cramped);
+    std::sort(order.end() - cramped, order.end(), more);
+    return order;
 }
 
 // Q times a vector of the free coordinates, over the whole set.

@@ -67,6 +67,7 @@ private:
     double newton_cost();
     NewtonEnd newton(std::vector<double>& t, Control& control);
     bool newton_way(const std::vector<Room>& room, std::vector<double>& way);
+    std::vector<std::int64_t> cramped_last(const std::vector<Room>& room) const;
     std::vector<double> product(const std::vector<double>& way) const;
     std::vector<double> free_rows(std::int64_t& r) const;
 

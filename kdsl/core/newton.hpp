@@ -1,12 +1,12 @@
 // The Newton direction on the coordinates that are free to move both ways.
 //
-// Solves   min over d of  g'd + 1/2 d'(Q_FF + H)d   subject to  rows'd = e, F the coordinates inside a piece of h,
-//          H the curvatures of their pieces.
-// Returns  d. Along it, or along what a pinned part and it make together, the step never raises the objective: a
-//          primal active-set method, globalised by that step (Bertsekas 1982; for support vector machines Scheinberg,
-//          JMLR 2006).
-// How      cholesky.hpp in the precision of the Gram matrix, with a ridge that its rounding asks for; the rows by their
-//          Schur complement.
+// Solves   min over d of  g'd + 1/2 d'(Q_FF + H)d   subject to  rows'd = 0 and d_k = a_k for those k that are pinned,
+//          F the coordinates inside a piece of h, H the curvatures of their pieces.
+// Returns  d. Along it the step never raises the objective: a primal active-set method, globalised by that step
+//          (Bertsekas 1982; for support vector machines Scheinberg, JMLR 2006).
+// How      cholesky.hpp in the precision of the Gram matrix, with a ridge that its rounding asks for; rows and pins by
+//          their Schur complement, so that one factor serves however many are pinned. The vectors U'^-1 e_k of pins k
+//          begin with k zeros: those that may have to be pinned are best numbered last.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,26 @@ template <class T>
 class NewtonSystem {
 public:
     // matrix: Q_FF + H, n x n, its rows `stride` apart, its upper triangle read and overwritten; must outlive this
-    // object. rows: n x r.
+    // object. rows: r columns of n numbers.
     NewtonSystem(T* matrix, std::int64_t n, std::int64_t stride, std::vector<double> rows, std::int64_t r,
-                 const Micro& micro, Pool& pool);
+                 std::vector<double> gradient, const Micro& micro, Pool& pool);
 
-    // d for the gradient g, with rows'd = e to rounding.
-    std::vector<double> direction(const std::vector<double>& gradient, const std::vector<double>& e) const;
+    // d_k = at[k] for each k of `which`, none of them pinned before.
+    void pin(const std::vector<std::int64_t>& which, const std::vector<double>& at);
+    // Whether the pins leave the rows possible; d is then that direction, with rows'd = 0 to rounding in double precision.
+    bool direction(std::vector<double>& d) const;
 
 private:
-    std::int64_t n_, r_;
-    std::vector<double> rows_;  // r columns of n numbers
-    std::vector<double> image_;  // (Q_FF + H)^-1 rows, the same
+    void append(const std::vector<double>& half, std::int64_t first, std::int64_t count);
+
+    std::int64_t n_, r_, conditions_;
+    std::vector<double> rows_;      // r columns of n numbers
+    std::vector<double> half_;      // U'^-1 of the conditions' columns: n rows of as many numbers,
+    std::vector<double> products_;  // their products with one another,
+    std::vector<double> half_gradient_;  // and the same of -g
+    std::vector<std::int64_t> pinned_;
+    std::vector<double> at_;        // what each condition is to be: 0 for the rows
+    const Micro& micro_;
     Cholesky<T> factor_;
 };
 

@@ -73,8 +73,9 @@ private:
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
         begin(precision == Precision::both_double);
-        if (precision == Precision::single && (satisfied() || out_.kkt_gap < kWarm * size_)) refresh(kInfinity);
         double eps = first_eps();
+        if (precision == Precision::single && (satisfied() || out_.kkt_gap < kWarm * size_))
+            refresh(eps < kSingle * size_ ? kInfinity : eps);
         int fruitless = 0;
         while (!satisfied()) {
             if (out_.kkt_gap <= eps) eps = next_eps(eps);
