@@ -79,7 +79,7 @@ NewtonSystem<T>::NewtonSystem(T* matrix, Int n, Int stride, std::vector<double> 
         factor_.forward(column.data());
         for (Int i = 0; i < n; ++i) half[i * r + c] = column[i];
     }
-    append(half, 0, r);
+    if (r > 0) append(half, 0, r);
     at_.assign(r, 0.0);
 }
 
@@ -128,7 +128,7 @@ bool NewtonSystem<T>::direction(std::vector<double>& d) const {
         for (Int c = 0; c < conditions_; ++c) lack[c] += half_[i * conditions_ + c] * d[i];
     for (Int c = 0; c < conditions_; ++c) lack[c] -= at_[c];
     const std::vector<double> by = small_solve(products_, lack, conditions_, kRidge<T>);
-    for (Int i = 0; i < n_; ++i) d[i] -= dot(&half_[i * conditions_], by.data(), conditions_);
+    for (Int i = 0; i < n_; ++i) d[i] -= dot(half_.data() + i * conditions_, by.data(), conditions_);
     factor_.back(d.data());
     for (std::size_t p = 0; p < pinned_.size(); ++p) d[pinned_[p]] = at_[r_ + Int(p)];
     std::vector<double> loose = rows_;  // what rounding left of the rows is for those that are not pinned
