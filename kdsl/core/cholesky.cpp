@@ -127,7 +127,7 @@ void Cholesky<T>::across(Int top, Int count, Int first, Int end) {
         for (const Int p : panels) {
             const Int column = p * width, some = std::min(width, n_ - column);
             pack(top, count, p, panel);
-            micro_.panels<T>().block(Kind::linear, 0, inverse_.data(), kNoBias<T>.data(), std::size_t(count),
+            micro_.panels<T>().block({Kind::linear}, inverse_.data(), kNoBias<T>.data(), std::size_t(count),
                                      std::size_t(count), panel, kNoBias<T>.data(), product, std::size_t(width));
             for (Int r = 0; r < count; ++r) {
                 T* const to = a_ + (top + r) * stride_ + column;
@@ -159,7 +159,7 @@ void Cholesky<T>::reduce(Int begin, Int end, Int top, Int count, const T* by) {
                 T* const to = a_ + r * stride_ + column;
                 for (Int i = 0; i < rows; ++i)  // they are far apart, and wanted when the product is there
                     for (Int j = 0; j < some; j += width / 2) __builtin_prefetch(to + i * stride_ + j, 1);
-                micro_.panels<T>().block(Kind::linear, 0, by + (r - begin) * count, kNoBias<T>.data(),
+                micro_.panels<T>().block({Kind::linear}, by + (r - begin) * count, kNoBias<T>.data(),
                                          std::size_t(rows), std::size_t(count), room.panel(q, count),
                                          kNoBias<T>.data(), product, std::size_t(width));
                 for (Int i = 0; i < rows; ++i)

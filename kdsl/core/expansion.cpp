@@ -147,6 +147,7 @@ void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, st
                          Room<T>& room) const {
     constexpr std::int64_t P = kPanel<T>;
     const Panels<T>& loops = micro_.panels<T>();
+    const Form form{kernel_.kind, kernel_.degree};
     const std::int64_t features = std::max<std::int64_t>(points_.features, 1);
     const std::int64_t fitting = kRowBytes / (features * std::int64_t(sizeof(T))) / kRowStep * kRowStep;
     const std::int64_t step = rows.sparse() ? kMostRows : std::clamp(fitting, kFewRows, kMostRows);
@@ -159,12 +160,12 @@ void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, st
             std::fill_n(sum, P, T(0));
             if (rows.sparse())
                 for (std::int64_t i = r; i < r + some; ++i) {
-                    loops.sparse(kernel_.kind, kernel_.degree, panel, bias, rows.feature(i), rows.value(i),
+                    loops.sparse(form, panel, bias, rows.feature(i), rows.value(i),
                                  std::size_t(rows.nonzeros(i)), rows.row_bias(i), one);
                     for (std::int64_t k = 0; k < P; ++k) sum[k] += weight[i] * one[k];
                 }
             else
-                loops.accumulate(kernel_.kind, kernel_.degree, rows.row(r), rows.row_biases() + r, &weight[r],
+                loops.accumulate(form, rows.row(r), rows.row_biases() + r, &weight[r],
                                  std::size_t(some), std::size_t(points_.features), panel, bias, sum);
             for (std::int64_t k = 0; k < P; ++k) room.value[p * P + k] += double(sum[k]);
         }

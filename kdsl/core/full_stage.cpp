@@ -27,11 +27,12 @@ public:
         std::iota(all_.begin(), all_.end(), 0);
     }
 
-    StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) override {
+    StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision) override {
         switch (precision) {
-            case Precision::single: return with(single_, single_f_, t, f, eps, precision);
-            case Precision::mixed: return with(single_, mixed_, t, f, eps, precision);
-            case Precision::both_double: return with(double_, double_f_, t, f, eps, precision);
+            case Precision::rough:  // not where every entry is computed once
+            case Precision::single: return with(single_, single_f_, t, f, goal, precision);
+            case Precision::mixed: return with(single_, mixed_, t, f, goal, precision);
+            case Precision::both_double: return with(double_, double_f_, t, f, goal, precision);
         }
         return {};
     }
@@ -48,7 +49,7 @@ private:
 
     template <class T, class K>
     StageResult with(Stored<K>& stored, std::unique_ptr<Dense<T, K>>& solver, std::vector<double>& t,
-                     std::vector<double>& f, double eps, Precision precision) {
+                     std::vector<double>& f, Goal goal, Precision precision) {
         StageResult out;
         const std::int64_t n = problem_.size(), stride = (n + 31) / 32 * 32;
         if (!stored.gram) {
@@ -63,7 +64,7 @@ private:
                     Problem{problem_.h, problem_.classes, *stored.hessian, problem_.constant});
                 stored.stage = working_set_stage(*stored.problem, options_, micro_, pool_, control_, exchange_);
             }
-            StageResult result = stored.stage->run(t, f, eps, precision);
+            StageResult result = stored.stage->run(t, f, goal, precision);
             result.entries = out.entries;
             return result;
         }
@@ -71,7 +72,7 @@ private:
             solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, stored.gram.get(), stride,
                                                    micro_, pool_, exchange_);
         const std::int64_t before = control_.iterations;
-        DenseResult result = solver->run(t, f, eps, eps, kSteps * (n + kAtOnce), control_);
+        DenseResult result = solver->run(t, f, goal.eps, goal.eps, kSteps * (n + kAtOnce), control_);
         solver->gradient(f);
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;

@@ -30,6 +30,10 @@ public:
     virtual std::int64_t size() const = 0;
     // Whether blocks in single precision cost less than blocks in double.
     virtual bool has_single() const = 0;
+    // Whether from now on single precision is to be rough: quicker, with errors of about roughness() in every entry;
+    // 0: there is nothing like that.
+    virtual void set_rough(bool /*rough*/) {}
+    virtual double roughness(Pool& /*pool*/) { return 0; }
     // About how many nanoseconds one entry of a block costs.
     virtual double entry_cost() const = 0;
 

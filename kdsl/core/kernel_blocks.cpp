@@ -28,18 +28,33 @@ bool worth_mirroring(std::int64_t features, const Micro& micro) {
     return 2 * features * std::int64_t(sizeof(T)) >= 3 * std::int64_t(micro.width);
 }
 
+template <class T>
+bool is_sparse(const Points<T>& points) {
+    return points.sparse();
+}
+bool is_sparse(const LatticePoints&) { return false; }
+
+template <class T>
+Form form_of(const KernelSpec& kernel, const Points<T>&) {
+    return {kernel.kind, kernel.degree};
+}
+Form form_of(const KernelSpec& kernel, const LatticePoints& points) {
+    return {kernel.kind, kernel.degree, points.unit()};
+}
+
 // The rows of a block, gathered: contiguous where they are dense, by reference where sparse. Empty rows are dropped.
 template <class T>
 struct Gathered {
     std::vector<std::int64_t> position, index;
-    std::vector<T> bias;
+    std::vector<Value<T>> bias;
     Aligned<T> dense;
 
-    Gathered(const Points<T>& points, const std::vector<std::int64_t>& rows, Pool& pool) {
+    template <class Points>
+    Gathered(const Points& points, const std::vector<std::int64_t>& rows, Pool& pool) {
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (rows[i] >= 0) position.push_back(std::int64_t(i)), index.push_back(rows[i]);
         for (const std::int64_t i : index) bias.push_back(points.row_bias(i));
-        if (points.sparse()) return;
+        if (is_sparse(points)) return;
         const std::int64_t features = points.features(), some = std::max<std::int64_t>(1, kCopied / (features + 1));
         dense = aligned<T>(std::size_t(count() * features));
         pool.run((count() + some - 1) / some, [&](std::int64_t task, int) {
@@ -53,12 +68,13 @@ struct Gathered {
 // What one worker needs to hold a panel.
 template <class T>
 struct Scratch {
-    Aligned<T> panel, bias, values;
+    Aligned<T> panel;
+    Aligned<Value<T>> bias, values;
 
     explicit Scratch(std::int64_t features)
         : panel(aligned<T>(std::size_t(std::max<std::int64_t>(features, 1)) * kPanel<T>)),
-          bias(aligned<T>(kPanel<T>)),
-          values(aligned<T>(std::size_t(kChunk) * kPanel<T>)) {
+          bias(aligned<Value<T>>(kPanel<T>)),
+          values(aligned<Value<T>>(std::size_t(kChunk) * kPanel<T>)) {
         std::memset(panel.get(), 0, std::size_t(features) * kPanel<T> * sizeof(T));
     }
 };
@@ -66,46 +82,49 @@ struct Scratch {
 }  // namespace
 
 template <class T>
-const KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
-    Copy<T>* wanted;
-    if constexpr (std::is_same_v<T, float>)
-        wanted = &single_;
-    else
-        wanted = &double_;
+KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
+    Copy<T>& wanted = std::get<Copy<T>>(copies_);
     const std::lock_guard<std::mutex> lock(copying_);
-    if (!wanted->rows) {
-        wanted->rows = std::make_unique<Points<T>>(kernel_, rows_source_, &pool);
-        const bool same = cols_source_.dense == rows_source_.dense && cols_source_.value == rows_source_.value;
-        if (!same) wanted->own_cols = std::make_unique<Points<T>>(kernel_, cols_source_, &pool);
-        wanted->cols = same ? wanted->rows.get() : wanted->own_cols.get();
+    if (wanted.rows) return wanted;
+    if constexpr (std::is_same_v<T, Pair>) {
+        wanted.rows = std::make_unique<LatticePoints>(kernel_, rows_source_, pool);
+    } else {
+        wanted.rows = std::make_unique<Points<T>>(kernel_, rows_source_, &pool);
+        if (!same_points()) wanted.own_cols = std::make_unique<Points<T>>(kernel_, cols_source_, &pool);
     }
-    return *wanted;
+    wanted.cols = wanted.own_cols ? wanted.own_cols.get() : wanted.rows.get();
+    return wanted;
 }
 
-const KernelBlocks::Kept* KernelBlocks::kept(const Points<float>& points, const std::vector<std::int64_t>& columns,
-                                             Pool& pool) {
-    constexpr std::int64_t P = kPanel<float>;
-    const std::int64_t count = std::int64_t(columns.size()), features = points.features();
-    if (points.sparse() || count != points.count() || count * features > kKept) return nullptr;
+template <class T>
+const KernelBlocks::Kept<T>* KernelBlocks::kept(Copy<T>& points, const std::vector<std::int64_t>& columns,
+                                                Pool& pool) {
+    if constexpr (std::is_same_v<T, double>) return nullptr;
+    constexpr std::int64_t P = kPanel<T>;
+    const std::int64_t count = std::int64_t(columns.size()), features = points.cols->features();
+    if (is_sparse(*points.cols) || count != points.cols->count() || count * features > kKept) return nullptr;
     const std::lock_guard<std::mutex> lock(copying_);
-    if (kept_.columns.empty()) {
+    Kept<T>& kept = points.kept;
+    if (kept.columns.empty()) {
         const std::int64_t panels = (count + P - 1) / P;
-        Kept made{columns, aligned<float>(std::size_t(panels * features * P)), aligned<float>(std::size_t(panels * P))};
+        Kept<T> made{columns, aligned<T>(std::size_t(panels * features * P)),
+                     aligned<Value<T>>(std::size_t(panels * P))};
         pool.run(panels, [&](std::int64_t p, int) {
-            points.pack(&columns[p * P], std::min(P, count - p * P), micro_, &made.panels[p * features * P],
-                        &made.biases[p * P]);
+            points.cols->pack(&columns[p * P], std::min(P, count - p * P), micro_, &made.panels[p * features * P],
+                              &made.biases[p * P]);
         });
-        kept_ = std::move(made);
+        kept = std::move(made);
     }
-    return kept_.columns == columns ? &kept_ : nullptr;
+    return kept.columns == columns ? &kept : nullptr;
 }
 
 template <class T>
 void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
-                         T* out, std::int64_t stride, Pool& pool) {
+                         Value<T>* out, std::int64_t stride, Pool& pool) {
     const Copy<T>& points = copy<T>(pool);
     const Panels<T>& loops = micro_.panels<T>();
     const Gathered<T> rows(*points.rows, row_index, pool);
+    const Form form = form_of(kernel_, *points.rows);
     const std::int64_t features = points.cols->features(), width = kPanel<T>;
     const std::int64_t cols = std::int64_t(col_index.size()), panels = (cols + width - 1) / width;
     const bool every_row = rows.count() == std::int64_t(row_index.size());
@@ -116,17 +135,17 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         Scratch<T>& s = scratch[worker];
         const std::int64_t first = (panels - 1 - task) * width, count = std::min(width, cols - first);
         points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
-        const auto compute = [&](std::int64_t r, std::int64_t some, T* to, std::int64_t apart) {
-            if (!points.rows->sparse())
-                return loops.block(kernel_.kind, kernel_.degree, rows.dense.get() + r * features, &rows.bias[r],
+        const auto compute = [&](std::int64_t r, std::int64_t some, Value<T>* to, std::int64_t apart) {
+            if (!is_sparse(*points.rows))
+                return loops.block(form, rows.dense.get() + r * features, &rows.bias[r],
                                    std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), to,
                                    std::size_t(apart));
-            for (std::int64_t i = r; i < r + some; ++i) {
-                const std::int64_t at = rows.index[i];
-                loops.sparse(kernel_.kind, kernel_.degree, s.panel.get(), s.bias.get(), points.rows->feature(at),
-                             points.rows->value(at), std::size_t(points.rows->nonzeros(at)), rows.bias[i],
-                             to + (i - r) * apart);
-            }
+            if constexpr (!std::is_same_v<T, Pair>)
+                for (std::int64_t i = r; i < r + some; ++i) {
+                    const std::int64_t at = rows.index[i];
+                    loops.sparse(form, s.panel.get(), s.bias.get(), points.rows->feature(at), points.rows->value(at),
+                                 std::size_t(points.rows->nonzeros(at)), rows.bias[i], to + (i - r) * apart);
+                }
         };
         // Of a symmetric block the rows up to the panel's own points are computed, and copied across the diagonal.
         const std::int64_t last = mirrored ? first + count : rows.count();
@@ -134,8 +153,8 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         const bool whole = count == width && every_row &&
                            *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
         for (std::size_t i = 0; i < row_index.size(); ++i)
-            if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, T(0));
-        const bool in_parts = 2 * micro_.width < kPanel<T> * sizeof(T);
+            if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, Value<T>(0));
+        const bool in_parts = 2 * micro_.width < kPanel<T> * sizeof(Value<T>);
         const std::int64_t step = whole && !mirrored && in_parts ? kWritten : kChunk;
         for (std::int64_t r = 0; r < last; r += step) {
             const std::int64_t some = std::min(step, last - r);
@@ -143,23 +162,25 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
                 compute(r, some, out + r * stride + first, stride);
                 continue;
             }
-            T* values = s.values.get();
+            Value<T>* values = s.values.get();
             compute(r, some, values, width);
             for (std::int64_t i = r; i < r + some; ++i) {
-                T* to = out + rows.position[i] * stride + first;
+                Value<T>* to = out + rows.position[i] * stride + first;
                 std::copy_n(values + (i - r) * width, count, to);
                 for (std::int64_t j = 0; !every_row && j < count; ++j)
-                    if (col_index[first + j] < 0) to[j] = T(0);
+                    if (col_index[first + j] < 0) to[j] = Value<T>(0);
             }
             if (!mirrored) continue;
             const std::int64_t across = std::min(some, first - r);
             if (count == width && across > 0)
-                loops.transpose(values, std::size_t(across), out + first * stride + r, std::size_t(stride));
+                micro_.panels<Value<T>>().transpose(values, std::size_t(across), out + first * stride + r,
+                                                   std::size_t(stride));
             else
                 for (std::int64_t j = 0; j < count; ++j)
                     for (std::int64_t i = 0; i < across; ++i) out[(first + j) * stride + r + i] = values[i * width + j];
         }
-        if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
+        if constexpr (!std::is_same_v<T, Pair>)
+            if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
     });
 }
 
@@ -192,7 +213,7 @@ private:
 template <class T>
 class KernelBlocks::KernelSums final : public Sums {
 public:
-    KernelSums(const KernelSpec& kernel, const Micro& micro, const Copy<T>& points, const Kept* kept,
+    KernelSums(const KernelSpec& kernel, const Micro& micro, const Copy<T>& points, const Kept<T>* kept,
                const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                const std::vector<std::int64_t>& col_index, Take take, Pool& pool)
         : kernel_(kernel),
@@ -202,7 +223,7 @@ public:
           col_index_(col_index),
           take_(std::move(take)),
           rows_(*points.rows, row_index, pool) {
-        for (const std::int64_t i : rows_.position) weight_.push_back(T(coefficient[i]));
+        for (const std::int64_t i : rows_.position) weight_.push_back(Value<T>(coefficient[i]));
         for (int w = 0; w < pool.size(); ++w) scratch_.emplace_back(points.cols->features());
     }
     std::int64_t parts() const override { return (std::int64_t(col_index_.size()) + kColumns - 1) / kColumns; }
@@ -225,40 +246,45 @@ private:
         Scratch<T>& s = scratch_[worker];
         const Panels<T>& loops = micro_.panels<T>();
         const std::int64_t features = points_.cols->features();
-        const T *panel = s.panel.get(), *bias = s.bias.get();
-        if constexpr (std::is_same_v<T, float>)
-            if (kept_ != nullptr) panel = &kept_->panels[first * features], bias = &kept_->biases[first];
-        if (panel == s.panel.get())
-            points_.cols->pack(&col_index_[first], count, micro_, s.panel.get(), s.bias.get());
-        T* const some_sum = s.values.get();
-        T* const one = some_sum + kWidth;
+        const T* const panel = kept_ != nullptr ? &kept_->panels[first * features] : s.panel.get();
+        const Value<T>* const bias = kept_ != nullptr ? &kept_->biases[first] : s.bias.get();
+        if (kept_ == nullptr) points_.cols->pack(&col_index_[first], count, micro_, s.panel.get(), s.bias.get());
+        Value<T>* const some_sum = s.values.get();
         for (std::int64_t r = 0; r < rows_.count(); r += kChunk) {
             const std::int64_t some = std::min(kChunk, rows_.count() - r);
-            std::fill_n(some_sum, kWidth, T(0));
-            if (points_.rows->sparse()) {
-                for (std::int64_t i = r; i < r + some; ++i) {
-                    const std::int64_t at = rows_.index[i];
-                    loops.sparse(kernel_.kind, kernel_.degree, panel, bias, points_.rows->feature(at),
-                                 points_.rows->value(at), std::size_t(points_.rows->nonzeros(at)), rows_.bias[i], one);
-                    for (std::int64_t j = 0; j < kWidth; ++j) some_sum[j] += weight_[i] * one[j];
-                }
-            } else {
-                loops.accumulate(kernel_.kind, kernel_.degree, rows_.dense.get() + r * features, &rows_.bias[r],
+            std::fill_n(some_sum, kWidth, Value<T>(0));
+            if (is_sparse(*points_.rows))
+                add_sparse(r, some, panel, bias, some_sum);
+            else
+                loops.accumulate(form_of(kernel_, *points_.rows), rows_.dense.get() + r * features, &rows_.bias[r],
                                  &weight_[r], std::size_t(some), std::size_t(features), panel, bias, some_sum);
-            }
             for (std::int64_t j = 0; j < kWidth; ++j) sums[j] += double(some_sum[j]);
         }
-        if (points_.cols->sparse()) points_.cols->unpack(&col_index_[first], count, s.panel.get());
+        if constexpr (!std::is_same_v<T, Pair>)
+            if (points_.cols->sparse()) points_.cols->unpack(&col_index_[first], count, s.panel.get());
+    }
+
+    void add_sparse(std::int64_t first, std::int64_t count, const T* panel, const Value<T>* bias, Value<T>* sum) {
+        if constexpr (!std::is_same_v<T, Pair>) {
+            T* const one = sum + kWidth;
+            for (std::int64_t i = first; i < first + count; ++i) {
+                const std::int64_t at = rows_.index[i];
+                micro_.panels<T>().sparse(form_of(kernel_, *points_.rows), panel, bias, points_.rows->feature(at),
+                                          points_.rows->value(at), std::size_t(points_.rows->nonzeros(at)),
+                                          rows_.bias[i], one);
+                for (std::int64_t j = 0; j < kWidth; ++j) sum[j] += weight_[i] * one[j];
+            }
+        }
     }
 
     const KernelSpec& kernel_;
     const Micro& micro_;
     const Copy<T>& points_;
-    const Kept* kept_;
+    const Kept<T>* kept_;
     const std::vector<std::int64_t>& col_index_;
     Take take_;
     Gathered<T> rows_;
-    std::vector<T> weight_;
+    std::vector<Value<T>> weight_;
     std::vector<Scratch<T>> scratch_;
 };
 
@@ -269,8 +295,8 @@ std::unique_ptr<Sums> KernelBlocks::sums(const std::vector<std::int64_t>& row_in
     if (kernel_.kind == Kind::linear)
         return std::make_unique<LinearSums>(rows_source_, cols_source_, row_index, coefficient, col_index,
                                             std::move(take));
-    const Copy<T>& points = copy<T>(pool);
-    return std::make_unique<KernelSums<T>>(kernel_, micro_, points, kept(*points.cols, col_index, pool), row_index,
+    Copy<T>& points = copy<T>(pool);
+    return std::make_unique<KernelSums<T>>(kernel_, micro_, points, kept(points, col_index, pool), row_index,
                                            coefficient, col_index, std::move(take), pool);
 }
 
@@ -281,17 +307,16 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
     pool.run(all->parts(), [&](std::int64_t part, int worker) { all->take(part, worker); });
 }
 
-template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&, float*,
-                                  std::int64_t, Pool&);
-template void KernelBlocks::block(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&, double*,
-                                  std::int64_t, Pool&);
-template void KernelBlocks::accumulate<float>(const std::vector<std::int64_t>&, const std::vector<double>&,
-                                              const std::vector<std::int64_t>&, const Take&, Pool&);
-template void KernelBlocks::accumulate<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
-                                               const std::vector<std::int64_t>&, const Take&, Pool&);
-template std::unique_ptr<Sums> KernelBlocks::sums<float>(const std::vector<std::int64_t>&, const std::vector<double>&,
+#define KDSL_BLOCKS_IN(T)                                                                                             \
+    template void KernelBlocks::block<T>(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&,          \
+                                         Value<T>*, std::int64_t, Pool&);                                             \
+    template void KernelBlocks::accumulate<T>(const std::vector<std::int64_t>&, const std::vector<double>&,           \
+                                              const std::vector<std::int64_t>&, const Take&, Pool&);                  \
+    template std::unique_ptr<Sums> KernelBlocks::sums<T>(const std::vector<std::int64_t>&,                            \
+                                                         const std::vector<double>&,                                  \
                                                          const std::vector<std::int64_t>&, Take, Pool&);
-template std::unique_ptr<Sums> KernelBlocks::sums<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
-                                                          const std::vector<std::int64_t>&, Take, Pool&);
+KDSL_BLOCKS_IN(Pair)
+KDSL_BLOCKS_IN(float)
+KDSL_BLOCKS_IN(double)
 
 }  // namespace kdsl

@@ -6,7 +6,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <tuple>
+#include <type_traits>
 
+#include "lattice_points.hpp"
 #include "points.hpp"
 #include "pool.hpp"
 #include "sums.hpp"
@@ -19,9 +22,14 @@ public:
     KernelBlocks(KernelSpec kernel, PointSource rows, PointSource cols, const Micro& micro)
         : kernel_(kernel), rows_source_(rows), cols_source_(cols), micro_(micro) {}
 
+    // Whether blocks and sums with T = Pair can be had: in single precision, of points on a lattice.
+    bool has_lattice() const {
+        return LatticePoints::serve(kernel_, rows_source_, micro_) && same_points();
+    }
+
     // out[i * stride + j] = k(row_index[i], col_index[j]); an index of -1 gives 0.
     template <class T>
-    void block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, T* out,
+    void block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, Value<T>* out,
                std::int64_t stride, Pool& pool);
 
     // Takes sums[j] = sum_i coefficient[i] k(row_index[i], col_index[first + j]), the terms in precision T, for a few
@@ -40,26 +48,32 @@ private:
     class KernelSums;
     class LinearSums;
     template <class T>
-    struct Copy {
-        std::unique_ptr<Points<T>> rows, own_cols;
-        const Points<T>* cols = nullptr;
-    };
-    template <class T>
-    const Copy<T>& copy(Pool& pool);
+    using PointsOf = std::conditional_t<std::is_same_v<T, Pair>, LatticePoints, Points<T>>;
     // Columns packed once for all: those of the first sum over as many columns as there are points.
+    template <class T>
     struct Kept {
         std::vector<std::int64_t> columns;
-        Aligned<float> panels, biases;
+        Aligned<T> panels;
+        Aligned<Value<T>> biases;
     };
-    const Kept* kept(const Points<float>& points, const std::vector<std::int64_t>& columns, Pool& pool);
-    const Kept* kept(const Points<double>&, const std::vector<std::int64_t>&, Pool&) { return nullptr; }
+    template <class T>
+    struct Copy {
+        std::unique_ptr<PointsOf<T>> rows, own_cols;
+        const PointsOf<T>* cols = nullptr;
+        Kept<T> kept;
+    };
+    bool same_points() const {
+        return cols_source_.dense == rows_source_.dense && cols_source_.value == rows_source_.value;
+    }
+    template <class T>
+    Copy<T>& copy(Pool& pool);
+    template <class T>
+    const Kept<T>* kept(Copy<T>& points, const std::vector<std::int64_t>& columns, Pool& pool);
 
     KernelSpec kernel_;
     PointSource rows_source_, cols_source_;
     const Micro& micro_;
-    Copy<float> single_;
-    Copy<double> double_;
-    Kept kept_;
+    std::tuple<Copy<Pair>, Copy<float>, Copy<double>> copies_;
     std::mutex copying_;
 };
 

@@ -15,8 +15,14 @@ const Micro* find(const std::string& name) {
     __builtin_cpu_init();
     if (name == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &micro_avx2;
     if (name == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &micro_avx512;
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        static const Micro without_lattice = [] {
+            Micro table = micro_avx512;
+            table.panels_l = {};
+            return table;
+        }();
+        return __builtin_cpu_supports("avx512vnni") ? &micro_avx512 : &without_lattice;
+    }
 #endif
     return nullptr;
 }

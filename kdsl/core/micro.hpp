@@ -12,6 +12,28 @@ namespace kdsl {
 
 enum class Kind : int { linear, polynomial, gaussian, laplacian, sigmoid };
 
+// A kernel of one accumulated sum s = row_bias + panel_bias + unit * sum over features (points are scaled when packed):
+// linear s; polynomial s^degree; gaussian and laplacian 2^min(s, 0); sigmoid tanh(s). The unit is 1 but for integers.
+struct Form {
+    Kind kind;
+    int degree = 0;
+    double unit = 1;
+};
+
+// Two integers of 16 bits, the first in the lower half: features of a point on a lattice (lattice_points.hpp).
+using Pair = std::int32_t;
+// What sums over numbers of a kind are turned into.
+template <class T>
+struct ValueOf {
+    using type = T;
+};
+template <>
+struct ValueOf<Pair> {
+    using type = float;
+};
+template <class T>
+using Value = typename ValueOf<T>::type;
+
 // Points packed together in one panel, feature-major: panel[feature * kPanel<T> + point].
 template <class T>
 inline constexpr std::size_t kPanel = 128 / sizeof(T);
@@ -37,22 +59,21 @@ struct Passes {
                                  std::int64_t n);
 };
 
-// A kernel of one accumulated sum s = row_bias + panel_bias + sum over features (points are scaled when packed):
-// linear s; polynomial s^degree; gaussian and laplacian 2^min(s, 0); sigmoid tanh(s).
 template <class T>
 struct Panels {
     // out[r * stride + point] = k(row r, point) for `count` rows against one panel.
-    void (*block)(Kind, int degree, const T* rows, const T* row_bias, std::size_t count, std::size_t features,
-                  const T* panel, const T* panel_bias, T* out, std::size_t stride);
+    void (*block)(const Form&, const T* rows, const Value<T>* row_bias, std::size_t count, std::size_t features,
+                  const T* panel, const Value<T>* panel_bias, Value<T>* out, std::size_t stride);
     // out[point] += sum_r coefficient[r] k(row r, point).
-    void (*accumulate)(Kind, int degree, const T* rows, const T* row_bias, const T* coefficient, std::size_t count,
-                       std::size_t features, const T* panel, const T* panel_bias, T* out);
-    // The same sum for kPanel<T> packed points and one sparse point given by its nonzero features.
-    void (*sparse)(Kind, int degree, const T* packed, const T* packed_bias, const std::int32_t* feature,
-                   const T* value, std::size_t nonzeros, T bias, T* out);
+    void (*accumulate)(const Form&, const T* rows, const Value<T>* row_bias, const Value<T>* coefficient,
+                       std::size_t count, std::size_t features, const T* panel, const Value<T>* panel_bias,
+                       Value<T>* out);
     // to[point * stride + r] = from[r * kPanel<T> + point] for every point of a panel; `rows` is a multiple of
     // kPanel<T> / 2.
     void (*transpose)(const T* from, std::size_t rows, T* to, std::size_t stride);
+    // The same sum for kPanel<T> packed points and one sparse point given by its nonzero features.
+    void (*sparse)(const Form&, const T* packed, const Value<T>* packed_bias, const std::int32_t* feature,
+                   const T* value, std::size_t nonzeros, Value<T> bias, Value<T>* out);
 };
 
 struct Micro {
@@ -63,6 +84,7 @@ struct Micro {
     Passes<double, double> passes_dd;
     Panels<float> panels_f;
     Panels<double> panels_d;
+    Panels<Pair> panels_l;  // nothing where that would not be quicker
     // to += sum of by[p] from[p] over four rows of n numbers.
     void (*combine_f)(double* to, const float* const* from, const double* by, std::int64_t n);
     void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);
@@ -73,6 +95,7 @@ struct Micro {
     const Passes<T, K>& passes() const;
     template <class T>
     const Panels<T>& panels() const;
+    bool has_lattice() const { return panels_l.block != nullptr; }
     template <class K>
     auto combine() const {
         if constexpr (sizeof(K) == sizeof(float))
@@ -87,6 +110,7 @@ template <> inline const Passes<double, float>& Micro::passes() const { return p
 template <> inline const Passes<double, double>& Micro::passes() const { return passes_dd; }
 template <> inline const Panels<float>& Micro::panels() const { return panels_f; }
 template <> inline const Panels<double>& Micro::panels() const { return panels_d; }
+template <> inline const Panels<Pair>& Micro::panels() const { return panels_l; }
 
 extern const Micro micro_portable;
 #if defined(__x86_64__)

@@ -24,6 +24,9 @@ bool fits_single(const KernelSpec& kernel, const PointSource& points) {
     return sum < 1e12 && value < 1e12 && (relative || value > 1e-12);
 }
 
+// Coordinates whose entries tell what rounding does to them.
+constexpr std::int64_t kSample = 64;
+
 KernelBlocks::Take into(std::vector<double>& image) {
     return [&image](std::int64_t first, std::int64_t count, const double* sums) {
         std::copy_n(sums, count, &image[first]);
@@ -52,6 +55,22 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
     distinct_ = distinct_ && single_;
     if (std::int64_t(heavy_.size()) * points_ > kKept) heavy_.clear();
     for (std::size_t h = 0; h < heavy_.size(); ++h) heavy_slot_[heavy_[h]] = std::int64_t(h);
+}
+
+double NativeHessian::roughness(Pool& pool) {
+    if (!distinct_ || !fits_single_ || !blocks_.has_lattice()) return 0;
+    const std::int64_t step = std::max<std::int64_t>(1, size() / kSample);
+    Indices some;
+    for (std::int64_t k = 0; k < size(); k += step) some.push_back(k);
+    const std::size_t n = some.size();
+    std::vector<float> rough(n * n), fine(n * n);
+    for (const bool rounded : {true, false}) {
+        set_rough(rounded);
+        block(some, (rounded ? rough : fine).data(), std::int64_t(n), pool);
+    }
+    double sum = 0;
+    for (std::size_t e = 0; e < n * n; ++e) sum += std::pow(double(rough[e]) - double(fine[e]), 2);
+    return std::sqrt(sum) / double(n);
 }
 
 // An earlier heavy atom that this one is a multiple of, and by what: both sides of a bound on an average are.
@@ -118,7 +137,15 @@ void NativeHessian::single_block(const Indices& row_set, const Indices& col_set,
     const bool symmetric = &row_set == &col_set;
     const Single rows = single(row_set), other = symmetric ? Single{} : single(col_set);
     const Single& cols = symmetric ? rows : other;
-    blocks_.block(rows.points, symmetric ? rows.points : cols.points, out, stride, pool);
+    const Indices& across_points = symmetric ? rows.points : cols.points;
+    if constexpr (std::is_same_v<T, float>) {
+        if (rough_)
+            blocks_.block<Pair>(rows.points, across_points, out, stride, pool);
+        else
+            blocks_.block<float>(rows.points, across_points, out, stride, pool);
+    } else {
+        blocks_.block<T>(rows.points, across_points, out, stride, pool);
+    }
     if (rows.same != 0 && rows.same * cols.same == 1) return;
     const std::vector<T> across(cols.scale.begin(), cols.scale.end());
     pool.run(std::int64_t(row_set.size()), [&](std::int64_t i, int) {
@@ -157,7 +184,7 @@ const T* NativeHessian::gram_of(const Indices& points, Pool& pool) {
         room.values = aligned<T>(m * m);
         room.size = m * m;
     }
-    blocks_.block(points, points, room.values.get(), std::int64_t(m), pool);
+    blocks_.block<T>(points, points, room.values.get(), std::int64_t(m), pool);
     return room.values.get();
 }
 
@@ -256,8 +283,9 @@ public:
         const auto add = [this, &cols, f](std::int64_t first, std::int64_t count, const double* sums) {
             for (std::int64_t j = 0; j < count; ++j) f[cols[first + j]] += to_.scale[first + j] * sums[j];
         };
-        sums_ = exact ? q.blocks_.sums<double>(from.points, weight, to_.points, add, pool)
-                      : q.blocks_.sums<float>(from.points, weight, to_.points, add, pool);
+        sums_ = exact      ? q.blocks_.sums<double>(from.points, weight, to_.points, add, pool)
+                : q.rough_ ? q.blocks_.sums<Pair>(from.points, weight, to_.points, add, pool)
+                           : q.blocks_.sums<float>(from.points, weight, to_.points, add, pool);
     }
     std::int64_t parts() const override { return sums_->parts(); }
     void take(std::int64_t part, int worker) override { sums_->take(part, worker); }

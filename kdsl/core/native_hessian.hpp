@@ -32,6 +32,8 @@ public:
     bool has_single() const override { return fits_single_; }
     // Of a linear kernel only working sets are evaluated entry by entry.
     double entry_cost() const override { return linear_ ? 0.1 : 0.15 + 0.01 * double(features_); }
+    double roughness(Pool& pool) override;
+    void set_rough(bool rough) override { rough_ = rough; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     RowSource* row_source() override { return single_ && !linear_ ? this : nullptr; }
@@ -72,6 +74,7 @@ private:
     std::int64_t points_, features_;
     bool linear_;
     bool fits_single_;                        // no value of the kernel leaves the range of single precision
+    bool rough_ = false;                      // single precision is that of points on a lattice
     KernelBlocks blocks_;
     Atoms atoms_;
     bool single_;                             // no atom has more than one point

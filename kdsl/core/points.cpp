@@ -132,17 +132,9 @@ void Points<T>::pack(const std::int64_t* index, std::int64_t count, const Micro&
         if (sparse_ && i >= 0)
             for (std::int64_t e = start_[i]; e < start_[i + 1]; ++e) panel[feature_[e] * P + k] = value_[e];
     }
-    if (sparse_) return;
-    Square<T> square;
-    for (std::int64_t first = 0; first < features_; first += P) {
-        const std::int64_t some = std::min(P, features_ - first);
-        for (std::int64_t k = 0; k < count; ++k)
-            if (index[k] < 0)
-                std::fill_n(square.at(k), some, T(0));
-            else
-                std::copy_n(row(index[k]) + first, some, square.at(k));
-        square.transpose(micro, some, count, panel + first * P);
-    }
+    if (!sparse_)
+        pack_panel(
+            [&](std::int64_t k) { return index[k] < 0 ? nullptr : row(index[k]); }, features_, count, micro, panel);
 }
 
 template <class T>

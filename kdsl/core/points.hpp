@@ -49,7 +49,7 @@ double largest_sum(const KernelSpec& kernel, const PointSource& source);
 template <class T>
 class Square {
 public:
-    static constexpr std::int64_t P = kPanel<T>;
+    static constexpr std::int64_t P = std::int64_t(kPanel<T>);
 
     T* at(std::int64_t point) { return values_ + point * P; }
     // The first features of the first points, feature-major; the lanes of further points become 0.
@@ -63,6 +63,22 @@ public:
 private:
     alignas(64) T values_[P * P];
 };
+
+// A panel of points whose features lie together at point(k); those of a point at nullptr, and of further points, are 0.
+template <class T, class Point>
+void pack_panel(Point point, std::int64_t features, std::int64_t count, const Micro& micro, T* panel) {
+    constexpr std::int64_t P = Square<T>::P;
+    Square<T> square;
+    for (std::int64_t first = 0; first < features; first += P) {
+        const std::int64_t some = std::min(P, features - first);
+        for (std::int64_t k = 0; k < count; ++k)
+            if (const T* const from = point(k))
+                std::copy_n(from + first, some, square.at(k));
+            else
+                std::fill_n(square.at(k), some, T(0));
+        square.transpose(micro, some, count, panel + first * P);
+    }
+}
 
 template <class T>
 class Points {

@@ -20,6 +20,8 @@ constexpr std::int64_t kFull = 1200, kFullDear = 6000;
 constexpr double kDear = 1.0;
 // Of the memory that rows may take, and the bytes for each coordinate that make storing them worth while.
 constexpr double kForRows = 0.5, kFewRows = 8 * 64;
+// Of what is asked for: where stages end, to leave room for drift.
+constexpr double kAlmost = 0.8;
 // A gap above this times the size of the gradient can be reached with a gradient in single precision.
 constexpr double kSingle = 1e-5;
 // A first stage in single precision gets to this times the size of the gradient at the start, which is the largest.
@@ -28,6 +30,17 @@ constexpr double kReach = 1e-6;
 constexpr double kWarm = 1e-2;
 // Stages at the highest precision that fail to lower the objective before the solve is called stalled.
 constexpr int kPatience = 3;
+// Points may be rounded from this size on; a stage that ends within a few times what is asked for is followed by another
+// of rounded points, else by one of others.
+constexpr std::int64_t kManyRough = 2000;
+constexpr double kWorthRounding = 0.3;  // nanoseconds of an entry
+constexpr double kNearly = 4;
+// Of what is asked for: less than this is what rounding hardly changes.
+constexpr double kFaint = 0.1;
+// Errors of single precision to those of rounded points.
+constexpr double kFiner = 0.01;
+// Times these is what m - M gets to before the gradient is computed afresh.
+constexpr double kDoubt = 10;
 // A change of the objective that rounding does not hide, relative to it.
 constexpr double kVisible = 1e-15;
 
@@ -36,7 +49,7 @@ constexpr double kRounding = 1e-13;
 // The gradient is left as a stage kept it where this many times its drift would change nothing.
 constexpr double kDrift = 8;
 // Coordinates whose gradient is computed afresh to learn the drift of all.
-constexpr std::int64_t kSample = 256;
+constexpr std::size_t kSample = 256;
 
 class Solve {
 public:
@@ -49,6 +62,7 @@ public:
           exchange_(problem.classes.decoupled ? nullptr : std::make_unique<Exchange>(problem.classes)),
           all_(problem.size()),
           t_(std::move(t)),
+          known_(problem.size()),
           f_(problem.size()) {
         std::iota(all_.begin(), all_.end(), 0);
     }
@@ -72,17 +86,34 @@ private:
                   : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
+        const double noise = problem_.size() < kManyRough ? 0 : problem_.hessian.roughness(pool_);
+        // Where all of Q is stored, every entry is computed once: not worth correcting.
+        const bool worth = !full_ && problem_.hessian.entry_cost() > kWorthRounding;
+        if (noise > 0 && worth && precision == Precision::single) precision = Precision::rough;
+        problem_.hessian.set_rough(precision == Precision::rough);
         begin(precision == Precision::both_double);
         double eps = first_eps();
-        if (precision == Precision::single && (satisfied() || out_.kkt_gap < kWarm * size_))
+        if (precision != Precision::both_double && (satisfied() || out_.kkt_gap < kWarm * size_))
             refresh(eps < kSingle * size_ ? kInfinity : eps);
         int fruitless = 0;
+        bool refreshed = out_.refreshes > 0;  // since the last rough stage
         while (!satisfied()) {
-            if (out_.kkt_gap <= eps) eps = next_eps(eps);
-            if (precision == Precision::single && out_.refreshes > 0 && eps < kSingle * size_)
-                precision = Precision::mixed;
+            if (out_.kkt_gap <= eps)
+                eps = next_eps(eps);
+            else if (refreshed && options_.kkt_tolerance >= 0)
+                eps = std::min(eps, kAlmost * options_.kkt_tolerance);
+            if (precision == Precision::rough && out_.refreshes > 0 && eps < kSingle * size_)
+                precision = Precision::single;
+            if (precision == Precision::single && refreshed && eps < kSingle * size_) precision = Precision::mixed;
             const double gap = out_.kkt_gap, value = out_.value;
-            StageResult result = stage->run(t_, f_, eps, precision);
+            const bool rough = precision == Precision::rough;
+            problem_.hessian.set_rough(rough);
+            const double fine = kFiner * noise;
+            const double doubt = rough ? noise : precision == Precision::single ? kDoubt * fine : 0;
+            StageResult result = stage->run(t_, f_, {eps, doubt, fine, &known_}, precision);
+            const double error = rough ? noise * distance(known_, t_) : 0;
+            const bool coarse = error > kFaint * eps;
+            if (coarse) stale_.assign(problem_.size(), 1);
             out_.outer += result.outer;
             out_.entries += result.entries;
             if (result.unbounded && precision == Precision::both_double) {
@@ -92,8 +123,12 @@ private:
                     out_.ray[result.ray.coordinate[i]] += result.ray.speed[i];
                 return;
             }
-            refresh(eps);
-            if (precision != Precision::both_double) {
+            const bool exact = !coarse || eps < kSingle * size_ || kFiner * error > kFaint * eps;
+            refresh(eps, exact);
+            refreshed = exact;
+            if (rough) {
+                if (out_.kkt_gap > kNearly * eps || !result.moved) precision = Precision::single;
+            } else if (precision != Precision::both_double) {
                 if (out_.kkt_gap > std::max(eps, 0.5 * gap) || !result.moved) precision = Precision::both_double;
             } else if (!result.moved || (out_.kkt_gap > eps && out_.value >= value - kVisible * std::abs(value))) {
                 if (++fruitless >= kPatience) throw Stopped{Reason::stalled};
@@ -119,57 +154,74 @@ private:
         return out;
     }
 
-    // f afresh in double precision, where it matters: `f_` is what the last stage kept roughly in step. Coordinates
-    // that violate nothing by a margin well above its drift are left as they are. The drift is what is seen where f is
-    // computed afresh; if that asks for a wider margin, the coordinates in between follow.
-    void refresh(double eps) {
+    // f afresh, where it matters: `f_` is what the last stage kept roughly in step. Coordinates that violate nothing by
+    // a margin well above its drift are left as they are. The drift is what is seen where f is computed afresh; if that
+    // asks for a wider margin, the coordinates in between follow. Errors of a rough stage end in single precision.
+    void refresh(double eps, bool exact = true) {
         ++out_.refreshes;
+        problem_.hessian.set_rough(false);
+        known_ = t_;
         const auto [rows, coefficient] = support();
+        const double least = eps == kInfinity ? eps : 10 * eps;
         std::vector<char> fresh(problem_.size(), 0);
         const Measure rough = measure(problem_, t_, f_, exchange_.get());
         take(rough);
-        if (satisfied() && sampled(rows, coefficient)) return;
-        for (double margin = std::max(10 * eps, kDrift * drift_);; margin = kDrift * drift_) {
-            const Indices near = within(rough, margin, fresh);
-            if (near.empty()) break;
-            std::vector<double> exact(problem_.size(), 0.0);
-            problem_.hessian.accumulate(rows, coefficient, near, true, exact.data(), pool_);
-            out_.entries += double(rows.size()) * double(near.size());
+        while (true) {
+            const double margin = std::max(least, kDrift * drift_), wide = std::max(least, kDrift * stale_drift_);
+            const Indices near = within(rough, margin, wide, fresh);
+            if (near.empty() || (exact && satisfied() && sampled(rows, coefficient, near))) break;
+            const std::vector<double> now = gradient(rows, coefficient, near, exact);
             for (const std::int64_t k : near) {
-                drift_ = std::max(drift_, std::abs(exact[k] - f_[k]));
-                f_[k] = exact[k];
+                renew(k, now[k]);
                 fresh[k] = 1;
             }
-            if (kDrift * drift_ <= margin) break;
+            if (kDrift * drift_ <= margin && kDrift * stale_drift_ <= wide) break;
         }
         take(measure(problem_, t_, f_, exchange_.get()));
     }
 
-    // Whether the tolerance is met whatever the drift of f elsewhere, if it is within a multiple of the largest in a
-    // sample that is computed afresh.
-    bool sampled(const Indices& rows, const std::vector<double>& coefficient) {
+    // Whether the tolerance is met whatever the drift of f at coordinates that matter, if it is within a multiple of the
+    // largest in a sample of them that is computed afresh; with it those that are stale.
+    bool sampled(const Indices& rows, const std::vector<double>& coefficient, const Indices& near) {
+        const std::size_t step = std::max<std::size_t>(1, near.size() / kSample);
         Indices some;
-        const std::int64_t step = std::max<std::int64_t>(1, problem_.size() / kSample);
-        for (std::int64_t k = step / 2; k < problem_.size(); k += step) some.push_back(k);
-        std::vector<double> exact(problem_.size(), 0.0);
-        problem_.hessian.accumulate(rows, coefficient, some, true, exact.data(), pool_);
-        out_.entries += double(rows.size()) * double(some.size());
+        for (std::size_t k = 0; k < near.size(); ++k)
+            if (is_stale(near[k]) || k % step == step / 2) some.push_back(near[k]);
+        const std::vector<double> now = gradient(rows, coefficient, some, true);
         double most = 0;
         for (const std::int64_t k : some) {
-            most = std::max(most, std::abs(exact[k] - f_[k]));
-            f_[k] = exact[k];
+            if (!is_stale(k)) most = std::max(most, std::abs(now[k] - f_[k]));
+            renew(k, now[k]);
         }
         take(measure(problem_, t_, f_, exchange_.get(), kDrift * most));
         return satisfied();
     }
 
-    Indices within(const Measure& rough, double margin, const std::vector<char>& fresh) const {
+    void renew(std::int64_t k, double f) {
+        double& drift = is_stale(k) ? stale_drift_ : drift_;
+        drift = std::max(drift, std::abs(f - f_[k]));
+        f_[k] = f;
+        if (is_stale(k)) stale_[k] = 0;
+    }
+
+    std::vector<double> gradient(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
+                                 bool exact) {
+        std::vector<double> f(problem_.size(), 0.0);
+        problem_.hessian.accumulate(rows, coefficient, cols, exact, f.data(), pool_);
+        out_.entries += double(rows.size()) * double(cols.size());
+        return f;
+    }
+
+    bool is_stale(std::int64_t k) const { return !stale_.empty() && stale_[k] != 0; }
+
+    // What may matter if f is off by an eighth of the margin, or of the wide one where it is stale.
+    Indices within(const Measure& rough, double margin, double wide, const std::vector<char>& fresh) const {
         Indices near;
         for (std::int64_t c = 0; c < problem_.classes.size(); ++c)
             for (std::int64_t k = problem_.classes.begin[c]; k < problem_.classes.begin[c + 1]; ++k) {
                 const Separable::Sides sides = problem_.h.sides(k, t_[k]);
-                const double rest = rough.multiplier[c] - f_[k];
-                const bool matters = margin == kInfinity || sides.above - rest < margin || rest - sides.below < margin;
+                const double rest = rough.multiplier[c] - f_[k], by = is_stale(k) ? wide : margin;
+                const bool matters = by == kInfinity || sides.above - rest < by || rest - sides.below < by;
                 if (!fresh[k] && matters) near.push_back(k);
             }
         return near;
@@ -187,7 +239,7 @@ private:
 
     // A little less than what is asked for, to leave room for drift, where one stage can get there.
     double first_eps() const {
-        const double asked = 0.8 * options_.kkt_tolerance;
+        const double asked = kAlmost * options_.kkt_tolerance;
         if (asked < kReach * size_) return 1e-3 * out_.kkt_gap;
         return asked;
     }
@@ -198,7 +250,7 @@ private:
     }
 
     double next_eps(double eps) const {
-        if (options_.kkt_tolerance >= 0) return std::min(0.5 * eps, 0.8 * options_.kkt_tolerance);
+        if (options_.kkt_tolerance >= 0) return std::min(0.5 * eps, kAlmost * options_.kkt_tolerance);
         const double excess = std::max(out_.relative_gap, beyond_) / options_.tolerance;
         return std::min(eps, out_.kkt_gap) * std::clamp(0.5 / excess, 0.01, 0.5);
     }
@@ -210,9 +262,10 @@ private:
     Pool pool_;
     std::unique_ptr<Exchange> exchange_;
     Indices all_;
-    std::vector<double> t_, f_;
+    std::vector<double> t_, known_, f_;    // known_: where f was computed afresh last, 0 at first
     double beyond_ = 0, size_ = 0;
-    double drift_ = 0;  // the largest error seen in a gradient that a stage kept
+    double drift_ = 0, stale_drift_ = 0;  // the largest error seen in a gradient that a stage kept, or a rough one
+    std::vector<char> stale_;             // where it has not been computed afresh since a rough stage
     Outcome out_;
 };
 

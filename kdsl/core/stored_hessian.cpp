@@ -74,8 +74,19 @@ RowStore<K>::RowStore(Hessian& inner, double memory, const Micro& micro)
       source_(*inner.row_source()),
       micro_(micro),
       stride_((inner.size() + 31) / 32 * 32),
-      room_(std::int64_t(memory / (double(sizeof(K)) * double(stride_)))),
+      most_(std::int64_t(memory / (double(sizeof(K)) * double(stride_)))),
+      room_(most_),
       row_(inner.size(), nullptr) {}
+
+// Rows of the other kind are forgotten when new ones are wanted.
+template <class K>
+void RowStore<K>::keep_one_kind() {
+    if (rough_ == rows_are_rough_) return;
+    rows_are_rough_ = rough_;
+    std::fill(row_.begin(), row_.end(), nullptr);
+    chunks_.clear();
+    room_ = most_;
+}
 
 template <class K>
 bool RowStore<K>::fetch(const Indices& which, Pool& pool) {
@@ -113,6 +124,7 @@ void RowStore<K>::any_block(const Indices& set, T* out, std::int64_t stride, Poo
         computed_ += double(set.size()) * double(set.size());
         return inner_.block(set, out, stride, pool);
     }
+    keep_one_kind();
     if (source_.whole()) fetch(set, pool);
     Indices kept, fresh, other;  // places in the set of what is stored and of what is not, and the latter's coordinates
     for (std::size_t i = 0; i < set.size(); ++i) {
@@ -149,7 +161,7 @@ void RowStore<K>::block(const Indices& set, double* out, std::int64_t stride, Po
 template <class K>
 void RowStore<K>::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                              bool exact, double* f, Pool& pool) {
-    const bool fine = !exact || sizeof(K) == sizeof(double);
+    const bool fine = rough_ == rows_are_rough_ && (!exact || sizeof(K) == sizeof(double));
     const bool long_enough = 2 * std::int64_t(cols.size()) > size() || source_.whole();
     if (fine && long_enough) fetch(rows, pool);
     std::vector<const K*> from;

@@ -40,6 +40,11 @@ public:
 
     std::int64_t size() const override { return inner_.size(); }
     bool has_single() const override { return inner_.has_single(); }
+    double roughness(Pool& pool) override { return sizeof(K) == sizeof(float) ? inner_.roughness(pool) : 0; }
+    void set_rough(bool rough) override {
+        rough_ = rough;
+        inner_.set_rough(rough);
+    }
     double entry_cost() const override { return inner_.entry_cost(); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
@@ -55,11 +60,13 @@ private:
     void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
     // Whether all these rows are there, after those that were missing are computed if they have room.
     bool fetch(const Indices& which, Pool& pool);
+    void keep_one_kind();
 
     Hessian& inner_;
     RowSource& source_;
     const Micro& micro_;
-    std::int64_t stride_, room_;           // rows that still may be stored
+    std::int64_t stride_, most_, room_;    // rows that may be stored, and that still may
+    bool rough_ = false, rows_are_rough_ = false;
     std::vector<Aligned<K>> chunks_;
     std::vector<const K*> row_;            // of each coordinate, or nullptr
     double computed_ = 0;

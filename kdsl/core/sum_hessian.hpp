@@ -17,6 +17,14 @@ public:
     bool has_single() const override {
         return std::all_of(terms_.begin(), terms_.end(), [](const Hessian* h) { return h->has_single(); });
     }
+    void set_rough(bool rough) override {
+        for (Hessian* term : terms_) term->set_rough(rough);
+    }
+    double roughness(Pool& pool) override {
+        double sum = 0;
+        for (Hessian* term : terms_) sum += term->roughness(pool);
+        return sum;
+    }
     double entry_cost() const override {
         double sum = 0;
         for (const Hessian* term : terms_) sum += term->entry_cost();

@@ -31,6 +31,7 @@ constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
 constexpr std::int64_t kMost = 6144;     // in one that holds all free ones for Newton steps to end with, after as many
 constexpr double kPatience = 170;        // smaller sets as take about the time of a factorisation (at most so many)
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
+constexpr double kFar = 0.3;           // of the tolerance is what a move may leave to single precision
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
 
 // Nanoseconds: entries of a block that cost less are cheap, and computed by the thread that works on them, since what
@@ -41,6 +42,8 @@ constexpr double kStep = 100, kColumn = 0.22;
 // Of the active coordinates may be brought up to date late, while no more are free than Newton steps, which want all
 // threads, are quick with.
 constexpr double kLate = 0.3;
+
+bool is_single(Precision precision) { return precision == Precision::single || precision == Precision::rough; }
 
 class WorkingSetStage final : public Stage {
 public:
@@ -64,8 +67,9 @@ public:
         most_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kMost, n_, most}));
     }
 
-    StageResult run(std::vector<double>& t, std::vector<double>& f, double eps, Precision precision) override {
+    StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision) override {
         StageResult out;
+        double eps = goal.eps;
         selection_.restart(t);
         const std::int64_t before = control_.iterations;
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
@@ -75,6 +79,7 @@ public:
         for (;; ++out.outer) {
             control_.check();
             double gap = selection_.extremes(f);
+            if (goal.noise > 0) eps = std::max(goal.eps, goal.noise * distance(*goal.known, t));
             const auto over = [&] { return !(gap > eps) || stuck > 1 || out.outer >= kOuter; };
             const auto deep = [&] { return !selection_.all_active() && gap < kAgain * shrunk_at_; };
             if (late_.parts() > 0 && (over() || deep() || since_shrunk + 1 >= kShrinkEvery)) {
@@ -100,14 +105,14 @@ public:
             const Indices& set = selection_.choose(f, q_);
             const double share = cheap_ && std::int64_t(set.size()) > usual_ ? kInnerLarge : kInner;
             const double inner = std::max(0.5 * eps, share * gap);
-            const double goal = settled_ ? 0.5 * eps : inner;
+            const double end = settled_ ? 0.5 * eps : inner;
             before_.resize(set.size()), near_.resize(set.size());
             for (std::size_t i = 0; i < set.size(); ++i) before_[i] = t[set[i]], near_[i] = f[set[i]];
             DenseResult result;
             const auto work = [&] {
-                result = precision == Precision::single ? descend<float, float>(set, t, inner, goal, out)
-                         : precision == Precision::mixed ? descend<double, float>(set, t, inner, goal, out)
-                                                         : descend<double, double>(set, t, inner, goal, out);
+                result = is_single(precision) ? descend<float, float>(set, t, inner, end, out)
+                         : precision == Precision::mixed ? descend<double, float>(set, t, inner, end, out)
+                                                         : descend<double, double>(set, t, inner, end, out);
             };
             const std::int64_t steps = control_.iterations;
             pool_.run_beside(work, late_.parts(), take_late);
@@ -118,7 +123,7 @@ public:
                 out.ray = std::move(result.ray);
                 return out;
             }
-            stuck = update(set, t, f, precision, out) ? 0 : stuck + 1;
+            stuck = update(set, t, f, precision, kFar * eps / goal.fine, out) ? 0 : stuck + 1;
         }
         out.moved = control_.iterations > before;
         return out;
@@ -181,25 +186,30 @@ private:
     Aligned<float>& room(float) { return single_; }
     Aligned<double>& room(double) { return double_; }
 
-    // Brings the gradient of the active coordinates to the new t; false if nothing moved.
+    // Brings the gradient of the active coordinates to the new t, in double precision where t went far; false if nothing
+    // moved.
     bool update(const Indices& set, const std::vector<double>& t, std::vector<double>& f, Precision precision,
-                StageResult& out) {
+                double far, StageResult& out) {
         Indices rows;
         std::vector<double> change;
+        double square = 0;
         for (std::size_t i = 0; i < set.size(); ++i) {
             if (t[set[i]] == before_[i]) continue;
             rows.push_back(set[i]);
             change.push_back(t[set[i]] - before_[i]);
+            square += change.back() * change.back();
             selection_.moved(set[i], t[set[i]]);
         }
         if (rows.empty()) return false;
         const Indices& active = selection_.active();
         out.entries += double(rows.size()) * double(active.size());
         std::unique_ptr<Sums> sums;
-        if (precision == Precision::single && pool_.size() > 1 && selection_.crowded() && selection_.free() <= kLarge)
+        const bool exact =
+            precision == Precision::both_double || (precision != Precision::rough && square > far * far);
+        if (is_single(precision) && !exact && pool_.size() > 1 && selection_.crowded() && selection_.free() <= kLarge)
             sums = problem_.hessian.sums(rows, change, active, f.data(), pool_);
         if (sums == nullptr) {
-            problem_.hessian.accumulate(rows, change, active, precision == Precision::both_double, f.data(), pool_);
+            problem_.hessian.accumulate(rows, change, active, exact, f.data(), pool_);
             return true;
         }
         const std::int64_t late = spare(double(rows.size()), double(set.size()), double(sums->parts()));

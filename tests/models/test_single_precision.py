@@ -52,7 +52,7 @@ def test_float32_is_near_float64_for_every_kernel(kernel, sparse):
     exact, quick = found.decision(new), found.decision(new.astype(np.float32))
     assert exact.dtype == quick.dtype == np.float64
     error = np.abs(quick - exact).max() / np.abs(exact).max()
-    assert error < 1e-5
+    assert error < 3e-5  # the core itself lets 1e-4 pass; sums of polynomials with 300 coefficients cancel a little
     if kernel in NATIVE:
         assert error > 1e-9  # it was single precision
     assert (found.predict(new.astype(np.float32)) == found.predict(new)).mean() > 0.999
