@@ -28,6 +28,7 @@ class KernelHessian:
         offset: float,
         degree: int,
         points: Points,
+        centre: Floats | None,
         start: Longs,
         point: Longs,
         coefficient: Floats,

@@ -90,7 +90,7 @@ bool solves(const Case& c) {
         }
         atoms.start.push_back(std::int64_t(atoms.point.size()));
     }
-    NativeHessian one(KernelSpec{c.kind, 0.5, 1.0, 2}, points, atoms, choose_micro());
+    NativeHessian one(KernelSpec{c.kind, 0.5, 1.0, 2}, points, {}, atoms, choose_micro());
     SumHessian hessian({&one});
     const Problem problem{separable_of(c, random), classes_of(c.shape, c.n), hessian, 0.0};
     Options options;

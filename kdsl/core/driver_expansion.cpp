@@ -53,7 +53,7 @@ double block_error(const Data& data, const KernelSpec& kernel, bool sparse, Pool
     std::vector<std::int64_t> index;
     for (std::int64_t i = 0; i < data.count; ++i) index.push_back(data.count - 1 - i);
     std::vector<T> out(index.size() * index.size());
-    blocks.block(index, index, out.data(), data.count, pool);
+    blocks.block<T>(index, index, out.data(), data.count, pool);
     double error = 0;
     for (std::int64_t i = 0; i < data.count; ++i)
         for (std::int64_t j = 0; j < data.count; ++j)

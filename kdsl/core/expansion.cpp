@@ -58,6 +58,7 @@ Expansion::Expansion(const KernelSpec& kernel, const PointSource& points, std::v
     : kernel_(kernel), points_(points), centre_(std::move(centre)), micro_(micro) {
     if (centre_.empty()) centre_.resize(std::size_t(points.features), 0.0);
     for (double& c : centre_) c = double(float(c));  // the same in both precisions
+    points_.centre = centre_.data();
 }
 
 template <class T>
@@ -68,7 +69,7 @@ const Points<T>& Expansion::support(Pool& pool) {
     else
         wanted = &double_;
     const std::lock_guard<std::mutex> lock(preparing_);
-    if (!*wanted) *wanted = std::make_unique<Points<T>>(kernel_, points_, &pool, centre_.data());
+    if (!*wanted) *wanted = std::make_unique<Points<T>>(kernel_, points_, &pool);
     return **wanted;
 }
 

@@ -36,6 +36,8 @@ public:
     virtual double roughness(Pool& /*pool*/) { return 0; }
     // About how many nanoseconds one entry of a block costs.
     virtual double entry_cost() const = 0;
+    // Whether an entry that was computed for one block is there for the next.
+    virtual bool keeps_entries() const { return false; }
 
     // out[i * stride + j] = Q[set[i], set[j]].
     virtual void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) = 0;

@@ -87,7 +87,8 @@ KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
     const std::lock_guard<std::mutex> lock(copying_);
     if (wanted.rows) return wanted;
     if constexpr (std::is_same_v<T, Pair>) {
-        wanted.rows = std::make_unique<LatticePoints>(kernel_, rows_source_, pool);
+        wanted.rows = std::make_unique<LatticePoints>(kernel_, rows_source_,
+                                                      extent_ ? *extent_ : extent_of(rows_source_), pool);
     } else {
         wanted.rows = std::make_unique<Points<T>>(kernel_, rows_source_, &pool);
         if (!same_points()) wanted.own_cols = std::make_unique<Points<T>>(kernel_, cols_source_, &pool);

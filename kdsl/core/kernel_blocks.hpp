@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 
@@ -19,8 +20,10 @@ namespace kdsl {
 class KernelBlocks {
 public:
     // The source must outlive this object: a precision's copy of the points is made when first asked for.
-    KernelBlocks(KernelSpec kernel, PointSource rows, PointSource cols, const Micro& micro)
-        : kernel_(kernel), rows_source_(rows), cols_source_(cols), micro_(micro) {}
+    // `extent` is that of the rows, where it is known.
+    KernelBlocks(KernelSpec kernel, PointSource rows, PointSource cols, const Micro& micro,
+                 std::optional<Extent> extent = std::nullopt)
+        : kernel_(kernel), rows_source_(rows), cols_source_(cols), micro_(micro), extent_(extent) {}
 
     // Whether blocks and sums with T = Pair can be had: in single precision, of points on a lattice.
     bool has_lattice() const {
@@ -73,6 +76,7 @@ private:
     KernelSpec kernel_;
     PointSource rows_source_, cols_source_;
     const Micro& micro_;
+    std::optional<Extent> extent_;
     std::tuple<Copy<Pair>, Copy<float>, Copy<double>> copies_;
     std::mutex copying_;
 };

@@ -12,24 +12,10 @@ constexpr std::int64_t kTaken = 128;      // points in one task
 constexpr double kLongest = 46340;        // of a point in steps: the inner product of two of them fits in 32 bits,
 constexpr double kLargest = 32767;        // and of one of its coordinates
 
+constexpr double kLeast = 1e-300;  // a step, where all points are one
+
 // The nearest integer: adding 1.5 * 2^52 leaves it in the low bits.
 std::int32_t nearest(double x) { return std::int32_t(std::bit_cast<std::int64_t>(x + 6755399441055744.0)); }
-
-// Of the features, over equal parts whose sums do not depend on the threads.
-std::vector<double> mean(const PointSource& source, Pool& pool) {
-    constexpr std::int64_t parts = 16;
-    const std::int64_t d = source.features;
-    std::vector<std::vector<double>> sum(parts);
-    pool.run(parts, [&](std::int64_t p, int) {
-        sum[p].assign(std::size_t(d), 0.0);
-        const double share = 1 / double(source.count);
-        for (std::int64_t i = p * source.count / parts; i < (p + 1) * source.count / parts; ++i)
-            source.add(i, share, sum[p].data());
-    });
-    for (std::int64_t p = 1; p < parts; ++p)
-        for (std::int64_t j = 0; j < d; ++j) sum[0][j] += sum[p][j];
-    return sum[0];
-}
 
 }  // namespace
 
@@ -37,49 +23,33 @@ bool LatticePoints::serve(const KernelSpec& kernel, const PointSource& source, c
     return micro.has_lattice() && !source.sparse() && kernel.kind != Kind::laplacian && kernel.kind != Kind::linear;
 }
 
-LatticePoints::LatticePoints(const KernelSpec& kernel, const PointSource& source, Pool& pool)
+LatticePoints::LatticePoints(const KernelSpec& kernel, const PointSource& source, const Extent& extent, Pool& pool)
     : count_(source.count),
       pairs_((source.features + 1) / 2),
       panel_offset_(kernel.kind == Kind::gaussian ? 0.0f : float(kernel.offset)),
       pair_(aligned<Pair>(std::size_t(count_ * pairs_))),
       row_bias_(std::size_t(count_), 0.0f) {
-    const std::int64_t d = source.features, tasks = (count_ + kTaken - 1) / kTaken;
-    std::vector<double> centre(std::size_t(d), 0.0);
-    if (kernel.kind == Kind::gaussian) centre = mean(source, pool);
-    std::vector<double> longest(std::size_t(tasks), 0.0), largest(std::size_t(tasks), 0.0);
-    const auto each = [&](auto use) {
-        pool.run(tasks, [&](std::int64_t task, int) {
-            for (std::int64_t i = task * kTaken; i < std::min(count_, (task + 1) * kTaken); ++i)
-                use(task, i, source.dense + i * d);
-        });
-    };
-    each([&](std::int64_t task, std::int64_t, const double* x) {
-        double square = 0, most = 0;
-        for (std::int64_t j = 0; j < d; ++j) {
-            const double v = x[j] - centre[j];
-            square += v * v;
-            most = std::max(most, std::abs(v));
-        }
-        longest[task] = std::max(longest[task], std::sqrt(square));
-        largest[task] = std::max(largest[task], most);
-    });
-    const double length = *std::max_element(longest.begin(), longest.end());
-    const double size = *std::max_element(largest.begin(), largest.end());
+    const std::int64_t d = source.features;
     // Rounding makes a point longer, by half of the diagonal of a cell at most.
     const double room = kLongest - 1 - 0.5 * std::sqrt(double(d));
-    const double step = std::max({length / room, size / (kLargest - 1), 1e-300});
+    const double step = std::max({extent.norm / room, extent.feature / (kLargest - 1), kLeast});
     step_ = step * scale_of(kernel);
     const double many = 1 / step;
-    each([&](std::int64_t, std::int64_t i, const double* x) {
-        Pair* const to = pair_.get() + i * pairs_;
-        std::int64_t square = 0;
-        for (std::int64_t j = 0; j < d; j += 2) {
-            const std::int32_t first = nearest((x[j] - centre[j]) * many);
-            const std::int32_t second = j + 1 < d ? nearest((x[j + 1] - centre[j + 1]) * many) : 0;
-            square += std::int64_t(first) * first + std::int64_t(second) * second;
-            to[j / 2] = Pair(std::uint32_t(first & 0xffff) | std::uint32_t(second) << 16);
+    const std::vector<double> origin(source.centre == nullptr ? std::size_t(d) : 0, 0.0);
+    const double* const centre = source.centre == nullptr ? origin.data() : source.centre;
+    pool.run((count_ + kTaken - 1) / kTaken, [&](std::int64_t task, int) {
+        for (std::int64_t i = task * kTaken; i < std::min(count_, (task + 1) * kTaken); ++i) {
+            const double* const x = source.dense + i * d;
+            Pair* const to = pair_.get() + i * pairs_;
+            std::int64_t square = 0;
+            for (std::int64_t j = 0; j < d; j += 2) {
+                const std::int32_t first = nearest((x[j] - centre[j]) * many);
+                const std::int32_t second = j + 1 < d ? nearest((x[j + 1] - centre[j + 1]) * many) : 0;
+                square += std::int64_t(first) * first + std::int64_t(second) * second;
+                to[j / 2] = Pair(std::uint32_t(first & 0xffff) | std::uint32_t(second) << 16);
+            }
+            if (kernel.kind == Kind::gaussian) row_bias_[i] = float(-0.5 * unit() * double(square));
         }
-        if (kernel.kind == Kind::gaussian) row_bias_[i] = float(-0.5 * unit() * double(square));
     });
 }
 

@@ -13,10 +13,9 @@ namespace kdsl {
 
 class LatticePoints {
 public:
-    // Of dense points, and of kernels of an inner product; differences are taken after the mean is.
-    LatticePoints(const KernelSpec& kernel, const PointSource& source, Pool& pool);
+    LatticePoints(const KernelSpec& kernel, const PointSource& source, const Extent& extent, Pool& pool);
 
-    // Whether there is a lattice for these, on this processor.
+    // Whether there is a lattice for these, on this processor: for dense points and kernels of an inner product.
     static bool serve(const KernelSpec& kernel, const PointSource& source, const Micro& micro);
 
     // Pairs of features, the last with 0 where their number is odd.

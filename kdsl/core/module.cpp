@@ -117,12 +117,20 @@ struct PointsView {
     }
 };
 
+// No numbers where there is no centre.
+std::vector<double> centre_of(const std::optional<Doubles>& centre, const PointsView& points) {
+    if (!centre) return {};
+    if (std::int64_t(centre->size()) != points.features)
+        throw std::invalid_argument("the centre is no point of this space");
+    return vector_of(*centre);
+}
+
 struct KernelOnPoints {
     PointsView view;
     std::unique_ptr<NativeHessian> hessian;
 
     KernelOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
-                   const Longs& start, const Longs& point, const Doubles& coefficient)
+                   const std::optional<Doubles>& centre, const Longs& start, const Longs& point, const Doubles& coefficient)
         : view(points) {
         Atoms atoms{vector_of(start), vector_of(point), vector_of(coefficient)};
         if (atoms.start.empty() || atoms.start.front() != 0 ||
@@ -132,7 +140,7 @@ struct KernelOnPoints {
         for (const std::int64_t p : atoms.point)
             if (p < 0 || p >= view.count()) throw std::invalid_argument("an atom names a point that is not there");
         hessian = std::make_unique<NativeHessian>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
-                                                  std::move(atoms), choose_micro());
+                                                  centre_of(centre, view), std::move(atoms), choose_micro());
     }
 };
 
@@ -269,10 +277,8 @@ struct ExpansionOnPoints {
     ExpansionOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
                       const std::optional<Doubles>& centre)
         : view(points) {
-        if (centre && std::int64_t(centre->size()) != points.features)
-            throw std::invalid_argument("the centre is no point of this space");
         expansion = std::make_unique<Expansion>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
-                                                centre ? vector_of(*centre) : std::vector<double>{}, choose_micro());
+                                                centre_of(centre, view), choose_micro());
     }
 
     // None where single precision is asked for and is not enough.
@@ -457,9 +463,9 @@ NB_MODULE(_core, module) {
         .def_static("sparse", &PointsView::of_sparse, "start"_a.noconvert(), "feature"_a.noconvert(),
                     "value"_a.noconvert(), "features"_a);
     nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and compressed atoms S.")
-        .def(nb::init<const std::string&, double, double, int, const PointsView&, const Longs&, const Longs&,
-                      const Doubles&>(),
-             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "start"_a.noconvert(), "point"_a.noconvert(),
+        .def(nb::init<const std::string&, double, double, int, const PointsView&,
+                      const std::optional<Doubles>&, const Longs&, const Longs&, const Doubles&>(),
+             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none(), "start"_a.noconvert(), "point"_a.noconvert(),
              "coefficient"_a.noconvert());
     nb::class_<ExpansionOnPoints>(module, "Expansion", "sum_i coefficient[i] k(point i, z) at many z, the points kept.")
         .def(nb::init<const std::string&, double, double, int, const PointsView&, const std::optional<Doubles>&>(),

@@ -17,8 +17,8 @@ constexpr std::int64_t kHeavy = 4;
 constexpr std::int64_t kKept = std::int64_t(1) << 26;
 
 // Whether single precision holds the sums and the values, with room for their products.
-bool fits_single(const KernelSpec& kernel, const PointSource& points) {
-    const double sum = largest_sum(kernel, points);
+bool fits_single(const KernelSpec& kernel, const Extent& extent) {
+    const double sum = largest_sum(kernel, extent);
     const double value = kernel.kind == Kind::polynomial ? std::pow(sum, kernel.degree) : sum;
     const bool relative = kernel.kind == Kind::gaussian || kernel.kind == Kind::laplacian;
     return sum < 1e12 && value < 1e12 && (relative || value > 1e-12);
@@ -26,6 +26,11 @@ bool fits_single(const KernelSpec& kernel, const PointSource& points) {
 
 // Coordinates whose entries tell what rounding does to them.
 constexpr std::int64_t kSample = 64;
+
+PointSource centred(PointSource points, const std::vector<double>& centre) {
+    points.centre = centre.empty() ? nullptr : centre.data();
+    return points;
+}
 
 KernelBlocks::Take into(std::vector<double>& image) {
     return [&image](std::int64_t first, std::int64_t count, const double* sums) {
@@ -35,12 +40,15 @@ KernelBlocks::Take into(std::vector<double>& image) {
 
 }  // namespace
 
-NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro)
-    : points_(points.count),
+NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
+                             Atoms atoms, const Micro& micro)
+    : centre_(std::move(centre)),
+      points_(points.count),
       features_(points.features),
       linear_(kernel.kind == Kind::linear),
-      fits_single_(fits_single(kernel, points)),
-      blocks_(kernel, points, points, micro),
+      extent_(extent_of(centred(points, centre_))),
+      fits_single_(fits_single(kernel, extent_)),
+      blocks_(kernel, centred(points, centre_), centred(points, centre_), micro, extent_),
       atoms_(std::move(atoms)),
       single_(true),
       distinct_(true),

@@ -25,8 +25,9 @@ struct Atoms {
 
 class NativeHessian final : public Hessian, public RowSource {
 public:
-    // Throws std::invalid_argument for a point that is not finite.
-    NativeHessian(const KernelSpec& kernel, const PointSource& points, Atoms atoms, const Micro& micro);
+    // `centre`, if it is one, is subtracted from dense points. Throws std::invalid_argument for one that is not finite.
+    NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre, Atoms atoms,
+                  const Micro& micro);
 
     std::int64_t size() const override { return atoms_.size(); }
     bool has_single() const override { return fits_single_; }
@@ -71,8 +72,10 @@ private:
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
     void compute_products(Pool& pool);
 
+    std::vector<double> centre_;
     std::int64_t points_, features_;
     bool linear_;
+    Extent extent_;
     bool fits_single_;                        // no value of the kernel leaves the range of single precision
     bool rough_ = false;                      // single precision is that of points on a lattice
     KernelBlocks blocks_;

@@ -60,25 +60,47 @@ double PointSource::dot(std::int64_t i, const double* v) const {
     return sum;
 }
 
-double largest_sum(const KernelSpec& kernel, const PointSource& source) {
-    const double scale = scale_of(kernel);
+Extent extent_of(const PointSource& source) {
     const double* values = source.sparse() ? source.value : source.dense;
-    double largest = 0;
+    Extent out;
     for (std::int64_t i = 0; i < source.count; ++i) {
         const std::int64_t first = source.sparse() ? source.start[i] : i * source.features;
-        const std::int64_t last = source.sparse() ? source.start[i + 1] : (i + 1) * source.features;
-        const double unit = kernel.kind == Kind::laplacian ? scale : scale * scale;
-        const double size = unit * size_of(kernel.kind, values + first, last - first);
-        if (!std::isfinite(size))
+        const std::int64_t count = (source.sparse() ? source.start[i + 1] : (i + 1) * source.features) - first;
+        constexpr int kParts = 8;  // that do not wait for one another
+        double square[kParts] = {}, sum[kParts] = {}, most[kParts] = {};
+        const auto add = [&](std::int64_t e, int part) {
+            const double v = source.centre == nullptr ? values[first + e] : values[first + e] - source.centre[e];
+            square[part] += v * v;
+            sum[part] += std::abs(v);
+            most[part] = std::max(most[part], std::abs(v));
+        };
+        std::int64_t e = 0;
+        for (; e + kParts <= count; e += kParts)
+            for (int part = 0; part < kParts; ++part) add(e + part, part);
+        for (; e < count; ++e) add(e, 0);
+        for (int part = 1; part < kParts; ++part) {
+            square[0] += square[part];
+            sum[0] += sum[part];
+            most[0] = std::max(most[0], most[part]);
+        }
+        if (!std::isfinite(square[0]))
             throw std::invalid_argument("point " + std::to_string(i + 1) +
                                         " has a feature that is not a finite number");
-        largest = std::max(largest, size);
+        out.norm = std::max(out.norm, std::sqrt(square[0]));
+        out.norm1 = std::max(out.norm1, sum[0]);
+        out.feature = std::max(out.feature, most[0]);
     }
-    return largest + std::abs(kernel.offset);
+    return out;
+}
+
+double largest_sum(const KernelSpec& kernel, const Extent& extent) {
+    const double scale = scale_of(kernel);
+    const double size = kernel.kind == Kind::laplacian ? scale * extent.norm1 : scale * scale * extent.norm * extent.norm;
+    return size + std::abs(kernel.offset);
 }
 
 template <class T>
-Points<T>::Points(const KernelSpec& kernel, const PointSource& source, Pool* pool, const double* centre)
+Points<T>::Points(const KernelSpec& kernel, const PointSource& source, Pool* pool)
     : count_(source.count),
       features_(source.features),
       sparse_(source.sparse()),
@@ -96,7 +118,7 @@ Points<T>::Points(const KernelSpec& kernel, const PointSource& source, Pool* poo
     std::vector<double> largest(tasks, 0.0);
     const std::function<void(std::int64_t, int)> task = [&](std::int64_t k, int) {
         for (std::int64_t i = k * kTaken; i < std::min(count_, (k + 1) * kTaken); ++i)
-            largest[k] = std::max(largest[k], take(kernel, source, centre, i));
+            largest[k] = std::max(largest[k], take(kernel, source, i));
     };
     if (pool != nullptr)
         pool->run(tasks, task);
@@ -106,13 +128,13 @@ Points<T>::Points(const KernelSpec& kernel, const PointSource& source, Pool* poo
 }
 
 template <class T>
-double Points<T>::take(const KernelSpec& kernel, const PointSource& source, const double* centre, std::int64_t i) {
+double Points<T>::take(const KernelSpec& kernel, const PointSource& source, std::int64_t i) {
     const double scale = scale_of(kernel);
     const std::int64_t first = sparse_ ? source.start[i] : i * features_;
     const std::int64_t count = sparse_ ? source.start[i + 1] - first : features_;
     const double* from = (sparse_ ? source.value : source.dense) + first;
     T* to = (sparse_ ? value_.data() : dense_.get()) + first;
-    if (centre != nullptr)
+    if (const double* const centre = source.centre)
         for (std::int64_t e = 0; e < count; ++e) to[e] = T(scale * (from[e] - centre[e]));
     else
         for (std::int64_t e = 0; e < count; ++e) to[e] = T(scale * from[e]);

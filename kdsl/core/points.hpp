@@ -31,6 +31,7 @@ struct PointSource {
     const std::int64_t* start = nullptr;     // CSR: count + 1
     const std::int32_t* feature = nullptr;
     const double* value = nullptr;
+    const double* centre = nullptr;          // is subtracted from dense points where it is not nullptr
 
     bool sparse() const { return dense == nullptr; }
     // sum += by * point i, and <point i, v>.
@@ -41,9 +42,15 @@ struct PointSource {
 // What the features are multiplied by, so that the kernel needs one sum.
 double scale_of(const KernelSpec& kernel);
 
-// The largest value that the kernel's sum may take on these points, and so bounds the kernel's values.
+// How far points reach: the largest of their norms, and of the absolute values of their features.
+struct Extent {
+    double norm = 0, norm1 = 0, feature = 0;
+};
 // Throws std::invalid_argument, naming the point, where a feature is not a finite number.
-double largest_sum(const KernelSpec& kernel, const PointSource& source);
+Extent extent_of(const PointSource& source);
+
+// The largest value that the kernel's sum may take on such points, and so bounds the kernel's values.
+double largest_sum(const KernelSpec& kernel, const Extent& extent);
 
 // As many features of a panel's points as there are points, on their way into the panel.
 template <class T>
@@ -83,8 +90,8 @@ void pack_panel(Point point, std::int64_t features, std::int64_t count, const Mi
 template <class T>
 class Points {
 public:
-    // `centre`, where there is one, is subtracted from dense points; `pool` shares the work.
-    Points(const KernelSpec& kernel, const PointSource& source, Pool* pool = nullptr, const double* centre = nullptr);
+    // `pool` shares the work.
+    Points(const KernelSpec& kernel, const PointSource& source, Pool* pool = nullptr);
 
     // The largest sum of a point with itself: ||x||^2 as scaled, ||x||_1 for the Laplacian kernel.
     double largest() const { return largest_; }
@@ -105,7 +112,7 @@ public:
     const T* value(std::int64_t i) const { return value_.data() + start_[i]; }
 
 private:
-    double take(const KernelSpec& kernel, const PointSource& source, const double* centre, std::int64_t i);
+    double take(const KernelSpec& kernel, const PointSource& source, std::int64_t i);
 
     std::int64_t count_, features_;
     bool sparse_;

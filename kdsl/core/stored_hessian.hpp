@@ -46,6 +46,7 @@ public:
         inner_.set_rough(rough);
     }
     double entry_cost() const override { return inner_.entry_cost(); }
+    bool keeps_entries() const override { return true; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     // From the rows, where they are as exact as is asked for.

@@ -29,7 +29,7 @@ constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the grad
 constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
 constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
 constexpr std::int64_t kMost = 6144;     // in one that holds all free ones for Newton steps to end with, after as many
-constexpr double kPatience = 170;        // smaller sets as take about the time of a factorisation (at most so many)
+constexpr double kPatience = 170, kPatienceDear = 1700;  // smaller sets (at most so many)
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr double kFar = 0.3;           // of the tolerance is what a move may leave to single precision
 constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
@@ -37,6 +37,9 @@ constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets a
 // Nanoseconds: entries of a block that cost less are cheap, and computed by the thread that works on them, since what
 // another processor has computed has to be fetched from its cache.
 constexpr double kFetched = 0.4;
+// Nanoseconds: sets of dearer entries hold all free coordinates only where smaller ones get nowhere.
+constexpr double kDear = 0.3;
+constexpr double kProgress = 0.6;  // of m - M is what some rounds get it down to where they get somewhere
 // Nanoseconds of a step inside a set, beside its passes and of these for each column.
 constexpr double kStep = 100, kColumn = 0.22;
 // Of the active coordinates may be brought up to date late, while no more are free than Newton steps, which want all
@@ -57,13 +60,15 @@ public:
           control_(control),
           exchange_(exchange),
           cheap_(problem.hessian.entry_cost() < kFetched),
+          dear_(problem.hessian.entry_cost() > kDear && !problem.hessian.keeps_entries()),
+          patience_(dear_ ? kPatienceDear : kPatience),
           selection_(problem, micro, exchange),
           late_(selection_),
           n_(problem.size()) {
         const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
         q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
         usual_ = q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
-        largest_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kLargest, n_, most}));
+        largest_ = options.working_set > 0 || dear_ ? q_ : std::max(q_, std::min({kLargest, n_, most}));
         most_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kMost, n_, most}));
     }
 
@@ -74,7 +79,7 @@ public:
         const std::int64_t before = control_.iterations;
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
         int since_shrunk = 0, stuck = 0;
-        look_ = kInfinity;
+        look_ = mark_ = kInfinity;
         const auto take_late = [this](std::int64_t i, int worker) { late_.take(i, worker); };
         for (;; ++out.outer) {
             control_.check();
@@ -101,7 +106,7 @@ public:
                 if (selection_.all_active()) shrunk_at_ = gap;
                 shrink(t, f, reference, precision, out);
             }
-            grow();
+            grow(gap);
             const Indices& set = selection_.choose(f, q_);
             const double share = cheap_ && std::int64_t(set.size()) > usual_ ? kInnerLarge : kInner;
             const double inner = std::max(0.5 * eps, share * gap);
@@ -153,11 +158,12 @@ private:
     }
 
     // A working set that holds all free coordinates needs far fewer rounds.
-    void grow() {
+    void grow(double gap) {
         const std::int64_t free = selection_.free();
         const std::int64_t all = free + free / 4;
         const double scale = double(all) / double(kMost);
-        if (all > largest_ && all <= most_) crowded_ += 1 / (kPatience * scale * scale * scale);
+        if (dear_ && gap < kProgress * mark_) mark_ = gap, crowded_ = 0;
+        if (all > largest_ && all <= most_) crowded_ += 1 / (patience_ * scale * scale * scale);
         if (crowded_ > 1) largest_ = most_;
         settled_ = all <= largest_ && std::abs(free - free_) * kSettled <= free;
         free_ = free;
@@ -262,10 +268,13 @@ private:
     Pool &pool_, alone_;
     Control& control_;
     Exchange* exchange_;
-    bool cheap_;                    // entries of blocks
+    bool cheap_;                    // entries of blocks,
+    bool dear_;                     // or of large ones
+    double patience_;
     Selection selection_;
     LateUpdate late_;
     std::int64_t n_, q_, usual_, largest_, most_;
+    double mark_ = kInfinity;       // m - M when it had fallen last to a part of itself
     double crowded_ = 0;            // of its patience that rounds with too small a set have used up
     std::int64_t free_ = 0;         // coordinates inside a piece, among the active
     bool settled_ = false;          // the next set has room for all of them, and their number hardly changed

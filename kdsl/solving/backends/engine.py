@@ -164,7 +164,7 @@ def _hessians(problem: NormalForm, form: EngineForm) -> list[_core.KernelHessian
         if kernel is None:
             rest.append((block, atoms))
             continue
-        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel, centre_of(kernel)))
+        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel, None), centre_of(kernel))
         terms.append(_core.KernelHessian(*shape, atoms.start, atoms.point, atoms.coefficient))
     if rest or not terms:
         terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source))))
