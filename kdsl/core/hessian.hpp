@@ -30,6 +30,8 @@ public:
     virtual std::int64_t size() const = 0;
     // Whether blocks in single precision cost less than blocks in double.
     virtual bool has_single() const = 0;
+    // To be called before all others: what they share is computed by the whole pool.
+    virtual void prepare(Pool& /*pool*/) {}
     // Whether from now on single precision is to be rough: quicker, with errors of about roughness() in every entry;
     // 0: there is nothing like that.
     virtual void set_rough(bool /*rough*/) {}

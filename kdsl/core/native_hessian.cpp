@@ -97,8 +97,7 @@ std::optional<std::pair<std::size_t, double>> NativeHessian::multiple_of(std::si
     return std::nullopt;
 }
 
-void NativeHessian::compute_products(Pool& pool) {
-    if (product_.size() == heavy_.size()) return;
+void NativeHessian::prepare(Pool& pool) {
     Indices all(points_);
     std::iota(all.begin(), all.end(), 0);
     for (std::size_t h = product_.size(); h < heavy_.size(); ++h) {
@@ -199,7 +198,6 @@ const T* NativeHessian::gram_of(const Indices& points, Pool& pool) {
 template <class T>
 void NativeHessian::any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool) {
     if (single_) return single_block(set, set, out, stride, pool);
-    compute_products(pool);
     const Indices points = points_of(set);
     const std::int64_t n = std::int64_t(set.size()), m = std::int64_t(points.size());
     const T* gram = gram_of<T>(points, pool);
@@ -324,7 +322,6 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& c
         SingleSums all(*this, rows, coefficient, cols, exact, f, pool);
         return pool.run(all.parts(), [&](std::int64_t part, int worker) { all.take(part, worker); });
     }
-    compute_products(pool);
     // The weights of the rows by point: those of heavy atoms are known to K already.
     std::vector<double> light(points_, 0.0), heavy(heavy_.size(), 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -33,6 +33,8 @@ public:
     bool has_single() const override { return fits_single_; }
     // Of a linear kernel only working sets are evaluated entry by entry.
     double entry_cost() const override { return linear_ ? 0.1 : 0.15 + 0.01 * double(features_); }
+    // The products of heavy atoms.
+    void prepare(Pool& pool) override;
     double roughness(Pool& pool) override;
     void set_rough(bool rough) override { rough_ = rough; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
@@ -70,7 +72,6 @@ private:
                     const KernelBlocks::Take& take, Pool& pool);
     double times(std::int64_t k, const std::vector<double>& values) const;
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
-    void compute_products(Pool& pool);
 
     std::vector<double> centre_;
     std::int64_t points_, features_;

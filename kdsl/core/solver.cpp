@@ -86,6 +86,7 @@ private:
                   : working_set_stage(problem_, options_, micro, pool_, control_, exchange_.get());
         Precision precision =
             problem_.size() <= kSmall || !problem_.hessian.has_single() ? Precision::both_double : Precision::single;
+        problem_.hessian.prepare(pool_);
         const double noise = problem_.size() < kManyRough ? 0 : problem_.hessian.roughness(pool_);
         // Where all of Q is stored, every entry is computed once: not worth correcting.
         const bool worth = !full_ && problem_.hessian.entry_cost() > kWorthRounding;

@@ -40,6 +40,7 @@ public:
 
     std::int64_t size() const override { return inner_.size(); }
     bool has_single() const override { return inner_.has_single(); }
+    void prepare(Pool& pool) override { inner_.prepare(pool); }
     double roughness(Pool& pool) override { return sizeof(K) == sizeof(float) ? inner_.roughness(pool) : 0; }
     void set_rough(bool rough) override {
         rough_ = rough;

@@ -17,6 +17,9 @@ public:
     bool has_single() const override {
         return std::all_of(terms_.begin(), terms_.end(), [](const Hessian* h) { return h->has_single(); });
     }
+    void prepare(Pool& pool) override {
+        for (Hessian* term : terms_) term->prepare(pool);
+    }
     void set_rough(bool rough) override {
         for (Hessian* term : terms_) term->set_rough(rough);
     }
