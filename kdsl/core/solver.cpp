@@ -33,7 +33,8 @@ constexpr int kPatience = 3;
 // Points may be rounded from this size on; a stage that ends within a few times what is asked for is followed by another
 // of rounded points, else by one of others.
 constexpr std::int64_t kManyRough = 2000;
-constexpr double kWorthRounding = 0.3;  // nanoseconds of an entry
+constexpr double kWorthRounding = 0.3, kWorthRoundingMany = 0.2;  // nanoseconds of an entry, or where so many are summed:
+constexpr std::int64_t kVeryMany = 40000;
 constexpr double kNearly = 4;
 // Of what is asked for: less than this is what rounding hardly changes.
 constexpr double kFaint = 0.1;
@@ -89,7 +90,8 @@ private:
         problem_.hessian.prepare(pool_);
         const double noise = problem_.size() < kManyRough ? 0 : problem_.hessian.roughness(pool_);
         // Where all of Q is stored, every entry is computed once: not worth correcting.
-        const bool worth = !full_ && problem_.hessian.entry_cost() > kWorthRounding;
+        const double dear = problem_.size() < kVeryMany ? kWorthRounding : kWorthRoundingMany;
+        const bool worth = !full_ && problem_.hessian.entry_cost() > dear;
         if (noise > 0 && worth && precision == Precision::single) precision = Precision::rough;
         problem_.hessian.set_rough(precision == Precision::rough);
         begin(precision == Precision::both_double);

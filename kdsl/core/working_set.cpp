@@ -32,7 +32,7 @@ constexpr std::int64_t kMost = 6144;     // in one that holds all free ones for 
 constexpr double kPatience = 170, kPatienceDear = 1700;  // smaller sets (at most so many)
 constexpr double kClose = 0.5;          // of the tolerance is where a stage ends by its own gradient
 constexpr double kFar = 0.3;           // of the tolerance is what a move may leave to single precision
-constexpr std::int64_t kMany = 3000;   // coordinates, from which working sets are larger
+constexpr std::int64_t kMany = 3000, kVeryMany = 40000;  // coordinates, from which working sets are larger
 
 // Nanoseconds: entries of a block that cost less are cheap, and computed by the thread that works on them, since what
 // another processor has computed has to be fetched from its cache.
@@ -66,7 +66,7 @@ public:
           late_(selection_),
           n_(problem.size()) {
         const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
-        q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : 1024;
+        q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : n_ < kVeryMany ? 1024 : 2048;
         usual_ = q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
         largest_ = options.working_set > 0 || dear_ ? q_ : std::max(q_, std::min({kLargest, n_, most}));
         most_ = options.working_set > 0 ? q_ : std::max(q_, std::min({kMost, n_, most}));
