@@ -17,6 +17,9 @@ namespace {
 constexpr std::int64_t kRowStep = 24, kFewRows = kRowStep, kMostRows = 10 * kRowStep;
 // Bytes of rows and of panels that stay in the cache together.
 constexpr std::int64_t kRowBytes = std::int64_t(1) << 17, kPanelBytes = std::int64_t(1) << 18;
+// New points of so many features are looked at beforehand: exponents that cannot leave their range cost less. Points
+// in one task of that.
+constexpr std::int64_t kFewFeatures = 100, kLooked = 512;
 constexpr std::int64_t kMostPanels = 8;  // in one task,
 constexpr std::int64_t kTasks = 16;      // of which each worker has at least so many
 
@@ -144,11 +147,10 @@ double Expansion::pack(const NewPoints& at, const std::int64_t* index, std::int6
 
 // All rows past the panels: some rows at a time, which stay in the cache while the panels pass.
 template <class T>
-void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, std::int64_t panels,
+void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, const Form& form, std::int64_t panels,
                          Room<T>& room) const {
     constexpr std::int64_t P = kPanel<T>;
     const Panels<T>& loops = micro_.panels<T>();
-    const Form form{kernel_.kind, kernel_.degree};
     const std::int64_t features = std::max<std::int64_t>(points_.features, 1);
     const std::int64_t fitting = kRowBytes / (features * std::int64_t(sizeof(T))) / kRowStep * kRowStep;
     const std::int64_t step = rows.sparse() ? kMostRows : std::clamp(fitting, kFewRows, kMostRows);
@@ -173,6 +175,27 @@ void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, st
     }
 }
 
+double Expansion::largest(const NewPoints& at, const std::vector<std::int64_t>& index, Pool& pool) const {
+    const std::int64_t features = points_.features, count = std::int64_t(index.size());
+    const bool sparse = at.single == nullptr && at.source.sparse();
+    if (kernel_.kind != Kind::gaussian || sparse || features > kFewFeatures)
+        return std::numeric_limits<double>::infinity();
+    std::vector<double> found(std::size_t((count + kLooked - 1) / kLooked), 0.0);
+    pool.run(std::int64_t(found.size()), [&](std::int64_t task, int) {
+        for (std::int64_t k = task * kLooked; k < std::min(count, (task + 1) * kLooked); ++k) {
+            const std::int64_t first = index[k] * features;
+            double sum = 0;
+            for (std::int64_t j = 0; j < features; ++j) {
+                const double x = at.single != nullptr ? double(at.single[first + j]) : at.source.dense[first + j];
+                sum += (x - centre_[j]) * (x - centre_[j]);
+            }
+            found[task] = std::isfinite(sum) ? std::max(found[task], sum) : std::numeric_limits<double>::infinity();
+        }
+    });
+    const double scale = scale_of(kernel_);
+    return scale * scale * *std::max_element(found.begin(), found.end());
+}
+
 template <class T>
 double Expansion::evaluate(const std::vector<double>& coefficient, const NewPoints& at,
                            const std::vector<std::int64_t>& index, double* out, Pool& pool) {
@@ -185,17 +208,18 @@ double Expansion::evaluate(const std::vector<double>& coefficient, const NewPoin
     const std::int64_t panels = std::max<std::int64_t>(fitting, 1), tasks = (all + panels - 1) / panels;
     std::vector<Room<T>> rooms;
     for (int w = 0; w < pool.size(); ++w) rooms.emplace_back(points_.features, panels);
-    std::vector<double> largest(std::size_t(tasks), 0.0);
+    const Form form = form_of(kernel_, rows.largest(), largest(at, index, pool));
+    std::vector<double> sizes(std::size_t(tasks), 0.0);
     pool.run(tasks, [&](std::int64_t task, int worker) {
         Room<T>& room = rooms[worker];
         const std::int64_t first = task * panels * P, last = std::min(count, first + panels * P);
         for (std::int64_t k = first, p = 0; k < last; k += P, ++p)
-            largest[task] = std::max(largest[task], pack(at, &index[k], std::min(P, last - k),
-                                                         room.panel.get() + p * room.stride, room.bias.get() + p * P));
-        add_rows(rows, weight, (last - first + P - 1) / P, room);
+            sizes[task] = std::max(sizes[task], pack(at, &index[k], std::min(P, last - k),
+                                                     room.panel.get() + p * room.stride, room.bias.get() + p * P));
+        add_rows(rows, weight, form, (last - first + P - 1) / P, room);
         std::copy_n(room.value.begin(), last - first, out + first);
     });
-    return *std::max_element(largest.begin(), largest.end());
+    return *std::max_element(sizes.begin(), sizes.end());
 }
 
 std::vector<double> Expansion::values(const std::vector<double>& coefficient, const NewPoints& at, Pool& pool) {

@@ -46,7 +46,10 @@ private:
     double evaluate(const std::vector<double>& coefficient, const NewPoints& at, const std::vector<std::int64_t>& index,
                     double* out, Pool& pool);
     template <class T>
-    void add_rows(const Points<T>& rows, const std::vector<T>& weight, std::int64_t panels, Room<T>& room) const;
+    void add_rows(const Points<T>& rows, const std::vector<T>& weight, const Form& form, std::int64_t panels,
+                  Room<T>& room) const;
+    // The largest sum of a new point with itself; infinite where it is not worth computing beforehand.
+    double largest(const NewPoints& at, const std::vector<std::int64_t>& index, Pool& pool) const;
     // Up to kPanel<T> points; returns the largest sum.
     template <class T>
     double pack(const NewPoints& at, const std::int64_t* index, std::int64_t count, T* panel, T* bias) const;

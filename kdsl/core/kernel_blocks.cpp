@@ -34,12 +34,10 @@ bool is_sparse(const Points<T>& points) {
 }
 bool is_sparse(const LatticePoints&) { return false; }
 
+double unit_of(const LatticePoints& points) { return points.unit(); }
 template <class T>
-Form form_of(const KernelSpec& kernel, const Points<T>&) {
-    return {kernel.kind, kernel.degree};
-}
-Form form_of(const KernelSpec& kernel, const LatticePoints& points) {
-    return {kernel.kind, kernel.degree, points.unit()};
+double unit_of(const Points<T>&) {
+    return 1;
 }
 
 // The rows of a block, gathered: contiguous where they are dense, by reference where sparse. Empty rows are dropped.
@@ -98,6 +96,13 @@ KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
 }
 
 template <class T>
+Form KernelBlocks::form_of(const Copy<T>& points) const {
+    Form form = kdsl::form_of(kernel_, points.rows->largest(), points.cols->largest());
+    form.unit = unit_of(*points.rows);
+    return form;
+}
+
+template <class T>
 const KernelBlocks::Kept<T>* KernelBlocks::kept(Copy<T>& points, const std::vector<std::int64_t>& columns,
                                                 Pool& pool) {
     if constexpr (std::is_same_v<T, double>) return nullptr;
@@ -125,7 +130,7 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
     const Copy<T>& points = copy<T>(pool);
     const Panels<T>& loops = micro_.panels<T>();
     const Gathered<T> rows(*points.rows, row_index, pool);
-    const Form form = form_of(kernel_, *points.rows);
+    const Form form = form_of(points);
     const std::int64_t features = points.cols->features(), width = kPanel<T>;
     const std::int64_t cols = std::int64_t(col_index.size()), panels = (cols + width - 1) / width;
     const bool every_row = rows.count() == std::int64_t(row_index.size());
@@ -214,10 +219,10 @@ private:
 template <class T>
 class KernelBlocks::KernelSums final : public Sums {
 public:
-    KernelSums(const KernelSpec& kernel, const Micro& micro, const Copy<T>& points, const Kept<T>* kept,
+    KernelSums(const Form& form, const Micro& micro, const Copy<T>& points, const Kept<T>* kept,
                const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                const std::vector<std::int64_t>& col_index, Take take, Pool& pool)
-        : kernel_(kernel),
+        : form_(form),
           micro_(micro),
           points_(points),
           kept_(kept),
@@ -257,7 +262,7 @@ private:
             if (is_sparse(*points_.rows))
                 add_sparse(r, some, panel, bias, some_sum);
             else
-                loops.accumulate(form_of(kernel_, *points_.rows), rows_.dense.get() + r * features, &rows_.bias[r],
+                loops.accumulate(form_, rows_.dense.get() + r * features, &rows_.bias[r],
                                  &weight_[r], std::size_t(some), std::size_t(features), panel, bias, some_sum);
             for (std::int64_t j = 0; j < kWidth; ++j) sums[j] += double(some_sum[j]);
         }
@@ -270,7 +275,7 @@ private:
             T* const one = sum + kWidth;
             for (std::int64_t i = first; i < first + count; ++i) {
                 const std::int64_t at = rows_.index[i];
-                micro_.panels<T>().sparse(form_of(kernel_, *points_.rows), panel, bias, points_.rows->feature(at),
+                micro_.panels<T>().sparse(form_, panel, bias, points_.rows->feature(at),
                                           points_.rows->value(at), std::size_t(points_.rows->nonzeros(at)),
                                           rows_.bias[i], one);
                 for (std::int64_t j = 0; j < kWidth; ++j) sum[j] += weight_[i] * one[j];
@@ -278,7 +283,7 @@ private:
         }
     }
 
-    const KernelSpec& kernel_;
+    Form form_;
     const Micro& micro_;
     const Copy<T>& points_;
     const Kept<T>* kept_;
@@ -297,7 +302,7 @@ std::unique_ptr<Sums> KernelBlocks::sums(const std::vector<std::int64_t>& row_in
         return std::make_unique<LinearSums>(rows_source_, cols_source_, row_index, coefficient, col_index,
                                             std::move(take));
     Copy<T>& points = copy<T>(pool);
-    return std::make_unique<KernelSums<T>>(kernel_, micro_, points, kept(points, col_index, pool), row_index,
+    return std::make_unique<KernelSums<T>>(form_of(points), micro_, points, kept(points, col_index, pool), row_index,
                                            coefficient, col_index, std::move(take), pool);
 }
 

@@ -71,6 +71,8 @@ private:
     template <class T>
     Copy<T>& copy(Pool& pool);
     template <class T>
+    Form form_of(const Copy<T>& points) const;
+    template <class T>
     const Kept<T>* kept(Copy<T>& points, const std::vector<std::int64_t>& columns, Pool& pool);
 
     KernelSpec kernel_;

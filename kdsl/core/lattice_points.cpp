@@ -34,6 +34,7 @@ LatticePoints::LatticePoints(const KernelSpec& kernel, const PointSource& source
     const double room = kLongest - 1 - 0.5 * std::sqrt(double(d));
     const double step = std::max({extent.norm / room, extent.feature / (kLargest - 1), kLeast});
     step_ = step * scale_of(kernel);
+    largest_ = kLongest * step_ * kLongest * step_;
     const double many = 1 / step;
     const std::vector<double> origin(source.centre == nullptr ? std::size_t(d) : 0, 0.0);
     const double* const centre = source.centre == nullptr ? origin.data() : source.centre;

@@ -21,6 +21,8 @@ public:
     // Pairs of features, the last with 0 where their number is odd.
     std::int64_t features() const { return pairs_; }
     std::int64_t count() const { return count_; }
+    // As Points<float>::largest.
+    double largest() const { return largest_; }
     // What a product of one and one is worth in the kernel's sum.
     double unit() const { return step_ * step_; }
 
@@ -33,7 +35,7 @@ public:
 private:
     std::int64_t count_, pairs_;
     float panel_offset_;
-    double step_ = 1;
+    double step_ = 1, largest_ = 0;
     Aligned<Pair> pair_;
     std::vector<float> row_bias_;
 };

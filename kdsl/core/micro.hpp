@@ -10,10 +10,13 @@
 
 namespace kdsl {
 
-enum class Kind : int { linear, polynomial, gaussian, laplacian, sigmoid };
+// The last is the Gaussian kernel of points so near to one another that no value comes near the smallest number.
+enum class Kind : int { linear, polynomial, gaussian, laplacian, sigmoid, gaussian_near };
 
 // A kernel of one accumulated sum s = row_bias + panel_bias + unit * sum over features (points are scaled when packed):
-// linear s; polynomial s^degree; gaussian and laplacian 2^min(s, 0); sigmoid tanh(s). The unit is 1 but for integers.
+// linear s; polynomial s^degree; gaussian and laplacian 2^min(s, 0); gaussian_near 2^s, where s >= -kFarthest; sigmoid
+// tanh(s). The unit is 1 but for integers.
+inline constexpr double kFarthest = 120;
 struct Form {
     Kind kind;
     int degree = 0;

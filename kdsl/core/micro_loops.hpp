@@ -238,7 +238,7 @@ void combine(double* to, const K* const* from, const double* by, Int n) {
 
 // ------------------------------------------------------------------------------------- kernel functions
 
-// 2^x for x <= 0; what would be below the smallest normal number is that number.
+// 2^x for x <= 0 above the smallest exponent; a little above 0 does no harm.
 #if KDSL_WIDTH == 64
 // The bits of 2^(k/32) and of 2^(k/16), less k at the place where adding x leaves it; a permutation looks them up.
 alignas(64) constexpr std::int32_t kRoots32[32] = {
@@ -253,7 +253,6 @@ alignas(64) constexpr std::int64_t kRoots16[16] = {
     0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da};
 
 inline Vector<float> power_of_two(Vector<float> x) {
-    x = greatest(x, splat(-126.0f));
     const auto shift = splat(393216.0f);  // 1.5 * 2^18: adding it rounds to a 32nd in the low bits
     const auto t = x + shift;
     const auto r = x - (t - shift);
@@ -266,7 +265,6 @@ inline Vector<float> power_of_two(Vector<float> x) {
     return p * (Vector<float>)_mm512_add_epi32(root, _mm512_slli_epi32(bits, 18));
 }
 inline Vector<double> power_of_two(Vector<double> x) {
-    x = greatest(x, splat(-1022.0));
     const auto shift = splat(422212465065984.0);  // 1.5 * 2^48: a 16th
     const auto t = x + shift;
     const auto r = x - (t - shift);
@@ -284,7 +282,6 @@ inline Vector<double> power_of_two(Vector<double> x) {
 }
 #else
 inline Vector<float> power_of_two(Vector<float> x) {
-    x = greatest(x, splat(-126.0f));
     const auto shift = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
     const auto t = x + shift;
     const auto r = x - (t - shift);
@@ -297,7 +294,6 @@ inline Vector<float> power_of_two(Vector<float> x) {
     return (Vector<float>)((Index<float>)p + ((Index<float>)t << 23));
 }
 inline Vector<double> power_of_two(Vector<double> x) {
-    x = greatest(x, splat(-1022.0));
     const auto shift = splat(6755399441055744.0);  // 1.5 * 2^52
     const auto t = x + shift;
     const auto r = x - (t - shift);
@@ -317,6 +313,10 @@ inline Vector<double> power_of_two(Vector<double> x) {
 }
 #endif
 
+// The same; what would be below the smallest normal number is that number.
+inline Vector<float> power_of_any(Vector<float> x) { return power_of_two(greatest(x, splat(-126.0f))); }
+inline Vector<double> power_of_any(Vector<double> x) { return power_of_two(greatest(x, splat(-1022.0))); }
+
 template <Kind kind, class T>
 inline Vector<T> value(Vector<T> s, int degree) {
     if constexpr (kind == Kind::polynomial) {
@@ -325,10 +325,12 @@ inline Vector<T> value(Vector<T> s, int degree) {
             if (e & 1) power = power * s;
         return power;
     } else if constexpr (kind == Kind::gaussian || kind == Kind::laplacian) {
-        return power_of_two(least(s, Vector<T>{}));
+        return power_of_any(least(s, Vector<T>{}));
+    } else if constexpr (kind == Kind::gaussian_near) {
+        return power_of_two(s);
     } else if constexpr (kind == Kind::sigmoid) {
         auto size = greatest(s, -s);
-        auto e = power_of_two(size * T(-2 * 1.44269504088896340736));
+        auto e = power_of_any(size * T(-2 * 1.44269504088896340736));
         auto t = (T(1) - e) / (T(1) + e);
         return s < Vector<T>{} ? -t : t;
     } else {
@@ -440,6 +442,7 @@ inline void by_kind(Kind kind, Call call) {
         case Kind::gaussian: return call.template operator()<Kind::gaussian>();
         case Kind::laplacian: return call.template operator()<Kind::laplacian>();
         case Kind::sigmoid: return call.template operator()<Kind::sigmoid>();
+        case Kind::gaussian_near: return call.template operator()<Kind::gaussian_near>();
     }
 }
 

@@ -38,7 +38,8 @@ double scale_of(const KernelSpec& kernel) {
         case Kind::linear: return 1.0;
         case Kind::polynomial:
         case Kind::sigmoid: return std::sqrt(kernel.gamma);
-        case Kind::gaussian: return std::sqrt(2 * kernel.gamma * kLog2E);
+        case Kind::gaussian:
+        case Kind::gaussian_near: return std::sqrt(2 * kernel.gamma * kLog2E);
         case Kind::laplacian: return kernel.gamma * kLog2E;
     }
     return 1.0;

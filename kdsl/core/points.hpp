@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -38,6 +39,13 @@ struct PointSource {
     void add(std::int64_t i, double by, double* sum) const;
     double dot(std::int64_t i, const double* v) const;
 };
+
+// The kernel as a function of sums over points of two sets, in which the largest sums of a point with itself are these.
+inline Form form_of(const KernelSpec& kernel, double rows, double cols) {
+    const double farthest = 0.5 * (std::sqrt(rows) + std::sqrt(cols)) * (std::sqrt(rows) + std::sqrt(cols));
+    const bool near = kernel.kind == Kind::gaussian && farthest < kFarthest;
+    return {near ? Kind::gaussian_near : kernel.kind, kernel.degree};
+}
 
 // What the features are multiplied by, so that the kernel needs one sum.
 double scale_of(const KernelSpec& kernel);
