@@ -27,6 +27,7 @@ struct Case {
     Strategy strategy;
     std::int64_t n;
     double C;
+    std::int64_t d = 5, working_set = 40;
 };
 
 Classes classes_of(Shape shape, std::int64_t n) {
@@ -63,7 +64,7 @@ Separable separable_of(const Case& c, std::mt19937& random) {
 bool solves(const Case& c) {
     std::mt19937 random(7);
     std::normal_distribution<double> normal;
-    const std::int64_t d = 5;
+    const std::int64_t d = c.d;
     std::vector<double> x(c.n * d);
     for (double& value : x) value = normal(random);
     std::vector<std::int64_t> start(c.n + 1);
@@ -90,14 +91,15 @@ bool solves(const Case& c) {
         }
         atoms.start.push_back(std::int64_t(atoms.point.size()));
     }
-    NativeHessian one(KernelSpec{c.kind, 0.5, 1.0, 2}, points, {}, atoms, choose_micro());
+    const double gamma = c.d > 5 ? 1 / double(c.d) : 0.5;
+    NativeHessian one(KernelSpec{c.kind, gamma, 1.0, 2}, points, {}, atoms, choose_micro());
     SumHessian hessian({&one});
     const Problem problem{separable_of(c, random), classes_of(c.shape, c.n), hessian, 0.0};
     Options options;
     options.tolerance = 1e-7;
     options.threads = 3;
     options.strategy = c.strategy;
-    options.working_set = 40;
+    options.working_set = c.working_set;
     Control control(60, std::int64_t(1) << 40, [](std::int64_t, double) { return false; });
     const Outcome outcome = solve(problem, options, std::vector<double>(c.n, 0.0), control);
     const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance;
@@ -119,6 +121,10 @@ int main() {
     for (const Kind kind : {Kind::linear, Kind::polynomial, Kind::laplacian})
         for (const bool sparse : {false, true})
             cases.push_back({Shape::bias, kind, sparse, false, Strategy::automatic, 150, 0.1});
+    // Points on a lattice, and sums that other threads take meanwhile.
+    for (const Kind kind : {Kind::gaussian, Kind::polynomial})
+        for (const Strategy strategy : {Strategy::working_set, Strategy::stored_rows})
+            cases.push_back({Shape::bias, kind, false, false, strategy, 2100, 0.1, 21, 256});
     cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1e3});
     bool good = true;
     for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once

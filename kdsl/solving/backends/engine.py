@@ -28,6 +28,7 @@ _STRATEGIES = {
     "stored_rows": "rows of the kernel matrix are kept from when they are needed: an entry costs more than reading it",
     "working_set": "kernel values are computed when a working set needs them: that is quicker than reading them",
 }
+_ROUGH = "; first those of points rounded to 16 bits, which are corrected"
 _MESSAGES: dict[Status, str] = {
     "solved": "the duality gap is within the tolerance",
     "stalled": "rounding in double precision stopped progress before the tolerance was reached",
@@ -127,12 +128,13 @@ def solve(
     )
     status = stopped if stopped == "interrupted" else cast(Status, answer["reason"])
     theta = np.clip(form.to_theta(answer["t"]), problem.separable.lower, problem.separable.upper)
-    names = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "outer", "entries")
+    names = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "rough", "outer", "entries")
     facts: dict[str, Fact] = {name: answer[name] for name in names}
     facts |= {
         name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in ("outer", "entries")
     }
-    facts |= {"how": _STRATEGIES[answer["strategy"]], "isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
+    how = _STRATEGIES[answer["strategy"]] + (_ROUGH if answer["rough"] else "")
+    facts |= {"how": how, "isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
     message = _MESSAGES[status] + (f"; rows met by prices in {len(rounds)} rounds first" if rounds else "")
