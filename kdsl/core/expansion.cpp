@@ -13,10 +13,16 @@ namespace kdsl {
 
 namespace {
 
-// Rows whose sum is taken in the precision of the terms: a multiple of those that a micro-kernel holds in registers.
-constexpr std::int64_t kRowStep = 24, kFewRows = kRowStep, kMostRows = 10 * kRowStep;
-// Bytes of rows and of panels that stay in the cache together.
-constexpr std::int64_t kRowBytes = std::int64_t(1) << 17, kPanelBytes = std::int64_t(1) << 18;
+// Rows whose sum is taken in the precision of the terms: a multiple of those that a micro-kernel holds in registers, or
+// tiles.
+template <class T>
+constexpr std::int64_t kRowStep = std::is_same_v<T, Limbs> ? kTileRows : 24;
+template <class T>
+constexpr std::int64_t kMostRows = 240 / kRowStep<T> * kRowStep<T>;
+// Bytes of rows and of panels that stay in the cache together. Tiles are as quick with rows that are farther away.
+template <class T>
+constexpr std::int64_t kRowBytes = std::int64_t(1) << (std::is_same_v<T, Limbs> ? 19 : 17);
+constexpr std::int64_t kPanelBytes = std::int64_t(1) << 18;
 // New points of so many features are looked at beforehand: exponents that cannot leave their range cost less. Points
 // in one task of that.
 constexpr std::int64_t kFewFeatures = 100, kLooked = 512;
@@ -43,14 +49,16 @@ bool fits_single(const KernelSpec& kernel, std::int64_t features, double largest
 template <class T>
 struct Expansion::Room {
     std::int64_t stride;  // from one panel to the next
-    Aligned<T> panel, bias, sum;
+    Aligned<T> panel;
+    Aligned<Bias<T>> bias;
+    Aligned<Value<T>> sum;
     std::vector<double> value;
 
     Room(std::int64_t features, std::int64_t panels)
         : stride(std::max<std::int64_t>(features, 1) * std::int64_t(kPanel<T>)),
           panel(aligned<T>(std::size_t(panels * stride))),
-          bias(aligned<T>(std::size_t(panels) * kPanel<T>)),
-          sum(aligned<T>(2 * kPanel<T>)),
+          bias(aligned<Bias<T>>(std::size_t(panels) * kPanel<T>)),
+          sum(aligned<Value<T>>(2 * kPanel<T>)),
           value(std::size_t(panels) * kPanel<T>) {
         std::memset(panel.get(), 0, std::size_t(panels * stride) * sizeof(T));
     }
@@ -65,15 +73,15 @@ Expansion::Expansion(const KernelSpec& kernel, const PointSource& points, std::v
 }
 
 template <class T>
-const Points<T>& Expansion::support(Pool& pool) {
-    std::unique_ptr<Points<T>>* wanted;
-    if constexpr (std::is_same_v<T, float>)
-        wanted = &single_;
-    else
-        wanted = &double_;
+const PointsOf<T>& Expansion::support(Pool& pool) {
+    std::unique_ptr<PointsOf<T>>& wanted = std::get<std::unique_ptr<PointsOf<T>>>(support_);
     const std::lock_guard<std::mutex> lock(preparing_);
-    if (!*wanted) *wanted = std::make_unique<Points<T>>(kernel_, points_, &pool);
-    return **wanted;
+    if (wanted) return *wanted;
+    if constexpr (std::is_same_v<T, Limbs>)
+        wanted = std::make_unique<LimbPoints>(kernel_, points_, micro_, &pool);
+    else
+        wanted = std::make_unique<Points<T>>(kernel_, points_, &pool);
+    return *wanted;
 }
 
 template <class T, class From>
@@ -145,31 +153,57 @@ double Expansion::pack(const NewPoints& at, const std::int64_t* index, std::int6
     return largest;
 }
 
+template <class From>
+double Expansion::pack_limbs(const From* from, const std::int64_t* index, std::int64_t count, Limbs* panel,
+                             Scaled* bias) const {
+    const std::int64_t features = points_.features, length = LimbPoints::length(features);
+    const Aligned<Limbs> rows = aligned<Limbs>(std::size_t(count * length));
+    double largest = 0;
+    for (std::size_t k = 0; k < kPanel<Limbs>; ++k) bias[k] = LimbPoints::nothing(kernel_);
+    for (std::int64_t k = 0; k < count; ++k) {
+        double size;
+        bias[k] = LimbPoints::column(kernel_, LimbPoints::split(kernel_, from + index[k] * features, centre_.data(),
+                                                                features, micro_, rows.get() + k * length, size));
+        largest = std::max(largest, size);
+    }
+    pack_panel([&](std::int64_t k) { return rows.get() + k * length; }, length, count, micro_, panel);
+    return largest;
+}
+
+double Expansion::pack(const NewPoints& at, const std::int64_t* index, std::int64_t count, Limbs* panel,
+                       Scaled* bias) const {
+    return at.single != nullptr ? pack_limbs(at.single, index, count, panel, bias)
+                                : pack_limbs(at.source.dense, index, count, panel, bias);
+}
+
 // All rows past the panels: some rows at a time, which stay in the cache while the panels pass.
 template <class T>
-void Expansion::add_rows(const Points<T>& rows, const std::vector<T>& weight, const Form& form, std::int64_t panels,
-                         Room<T>& room) const {
+void Expansion::add_rows(const PointsOf<T>& rows, const std::vector<Value<T>>& weight, const Form& form,
+                         std::int64_t panels, Room<T>& room) const {
     constexpr std::int64_t P = kPanel<T>;
     const Panels<T>& loops = micro_.panels<T>();
-    const std::int64_t features = std::max<std::int64_t>(points_.features, 1);
-    const std::int64_t fitting = kRowBytes / (features * std::int64_t(sizeof(T))) / kRowStep * kRowStep;
-    const std::int64_t step = rows.sparse() ? kMostRows : std::clamp(fitting, kFewRows, kMostRows);
-    T *sum = room.sum.get(), *one = sum + P;
+    const std::int64_t features = std::max<std::int64_t>(rows.features(), 1);
+    const std::int64_t fitting = kRowBytes<T> / (features * std::int64_t(sizeof(T))) / kRowStep<T> * kRowStep<T>;
+    const std::int64_t step = rows.sparse() ? kMostRows<T> : std::clamp(fitting, kRowStep<T>, kMostRows<T>);
+    Value<T>* const sum = room.sum.get();
     std::fill_n(room.value.begin(), panels * P, 0.0);
     for (std::int64_t r = 0; r < rows.count(); r += step) {
         const std::int64_t some = std::min(step, rows.count() - r);
         for (std::int64_t p = 0; p < panels; ++p) {
-            const T *panel = room.panel.get() + p * room.stride, *bias = room.bias.get() + p * P;
-            std::fill_n(sum, P, T(0));
-            if (rows.sparse())
+            const T* const panel = room.panel.get() + p * room.stride;
+            const Bias<T>* const bias = room.bias.get() + p * P;
+            std::fill_n(sum, P, Value<T>(0));
+            if (!rows.sparse()) {
+                loops.accumulate(form, rows.row(r), rows.row_biases() + r, &weight[r],
+                                 std::size_t(some), std::size_t(rows.features()), panel, bias, sum);
+            } else if constexpr (std::is_floating_point_v<T>) {
+                T* const one = sum + P;
                 for (std::int64_t i = r; i < r + some; ++i) {
                     loops.sparse(form, panel, bias, rows.feature(i), rows.value(i),
                                  std::size_t(rows.nonzeros(i)), rows.row_bias(i), one);
                     for (std::int64_t k = 0; k < P; ++k) sum[k] += weight[i] * one[k];
                 }
-            else
-                loops.accumulate(form, rows.row(r), rows.row_biases() + r, &weight[r],
-                                 std::size_t(some), std::size_t(points_.features), panel, bias, sum);
+            }
             for (std::int64_t k = 0; k < P; ++k) room.value[p * P + k] += double(sum[k]);
         }
     }
@@ -200,14 +234,14 @@ template <class T>
 double Expansion::evaluate(const std::vector<double>& coefficient, const NewPoints& at,
                            const std::vector<std::int64_t>& index, double* out, Pool& pool) {
     constexpr std::int64_t P = kPanel<T>;
-    const Points<T>& rows = support<T>(pool);
-    const std::vector<T> weight(coefficient.begin(), coefficient.end());
+    const PointsOf<T>& rows = support<T>(pool);
+    const std::vector<Value<T>> weight(coefficient.begin(), coefficient.end());
     const std::int64_t count = std::int64_t(index.size()), all = (count + P - 1) / P;
-    const std::int64_t bytes = std::max<std::int64_t>(points_.features, 1) * P * std::int64_t(sizeof(T));
+    const std::int64_t bytes = std::max<std::int64_t>(rows.features(), 1) * P * std::int64_t(sizeof(T));
     const std::int64_t fitting = std::min({kMostPanels, kPanelBytes / bytes, all / (kTasks * pool.size())});
     const std::int64_t panels = std::max<std::int64_t>(fitting, 1), tasks = (all + panels - 1) / panels;
     std::vector<Room<T>> rooms;
-    for (int w = 0; w < pool.size(); ++w) rooms.emplace_back(points_.features, panels);
+    for (int w = 0; w < pool.size(); ++w) rooms.emplace_back(rows.features(), panels);
     const Form form = form_of(kernel_, rows.largest(), largest(at, index, pool));
     std::vector<double> sizes(std::size_t(tasks), 0.0);
     pool.run(tasks, [&](std::int64_t task, int worker) {
@@ -235,15 +269,19 @@ std::optional<std::vector<double>> Expansion::rough_values(const std::vector<dou
                                                            Pool& pool) {
     const std::int64_t count = at.source.count, features = points_.features;
     const auto heaviest = [](double a, double b) { return std::abs(a) < std::abs(b); };
-    if (count == 0 || !fits_single(kernel_, features, support<float>(pool).largest()) ||
+    const bool sparse = at.single == nullptr && at.source.sparse();
+    const bool limbs = !sparse && LimbPoints::serve(kernel_, points_, micro_);
+    const double extent = limbs ? support<Limbs>(pool).largest() : support<float>(pool).largest();
+    if (count == 0 || !fits_single(kernel_, features, extent) ||
         std::any_of(coefficient.begin(), coefficient.end(), [](double c) { return !(std::abs(c) < 1e12); }))
         return std::nullopt;
     std::vector<double> out(static_cast<std::size_t>(count)), wanted(static_cast<std::size_t>(kSample));
     std::vector<std::int64_t> index(out.size()), some(wanted.size());
     std::iota(index.begin(), index.end(), 0);
     for (std::int64_t k = 0; k < kSample; ++k) some[k] = k * (count - 1) / (kSample - 1);
-    if (!fits_single(kernel_, features, evaluate<float>(coefficient, at, index, out.data(), pool)))
-        return std::nullopt;
+    const double reach = limbs ? evaluate<Limbs>(coefficient, at, index, out.data(), pool)
+                               : evaluate<float>(coefficient, at, index, out.data(), pool);
+    if (!fits_single(kernel_, features, reach)) return std::nullopt;
     evaluate<double>(coefficient, at, some, wanted.data(), pool);
     const double most = kDoubt * std::abs(*std::max_element(out.begin(), out.end(), heaviest));
     for (std::int64_t k = 0; k < kSample; ++k)

@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <vector>
 
+#include "limb_points.hpp"
 #include "points.hpp"
 #include "pool.hpp"
 
@@ -40,19 +42,23 @@ private:
     struct Room;
 
     template <class T>
-    const Points<T>& support(Pool& pool);
+    const PointsOf<T>& support(Pool& pool);
     // out[j] = f(point index[j]); returns the largest sum of one of these points with itself.
     template <class T>
     double evaluate(const std::vector<double>& coefficient, const NewPoints& at, const std::vector<std::int64_t>& index,
                     double* out, Pool& pool);
     template <class T>
-    void add_rows(const Points<T>& rows, const std::vector<T>& weight, const Form& form, std::int64_t panels,
+    void add_rows(const PointsOf<T>& rows, const std::vector<Value<T>>& weight, const Form& form, std::int64_t panels,
                   Room<T>& room) const;
     // The largest sum of a new point with itself; infinite where it is not worth computing beforehand.
     double largest(const NewPoints& at, const std::vector<std::int64_t>& index, Pool& pool) const;
     // Up to kPanel<T> points; returns the largest sum.
     template <class T>
     double pack(const NewPoints& at, const std::int64_t* index, std::int64_t count, T* panel, T* bias) const;
+    double pack(const NewPoints& at, const std::int64_t* index, std::int64_t count, Limbs* panel, Scaled* bias) const;
+    template <class From>
+    double pack_limbs(const From* from, const std::int64_t* index, std::int64_t count, Limbs* panel,
+                      Scaled* bias) const;
     template <class T, class From>
     void pack_dense(const From* const* from, std::int64_t count, T* panel, double* size) const;
     template <class T>
@@ -63,8 +69,7 @@ private:
     PointSource points_;
     std::vector<double> centre_;
     const Micro& micro_;
-    std::unique_ptr<Points<float>> single_;
-    std::unique_ptr<Points<double>> double_;
+    std::tuple<std::unique_ptr<LimbPoints>, std::unique_ptr<Points<float>>, std::unique_ptr<Points<double>>> support_;
     std::mutex preparing_;
 };
 

@@ -13,7 +13,10 @@ namespace {
 
 // Rows in one call of a micro-kernel: few enough that their sum in single precision loses nothing that matters
 // and that the rows stay in the cache beside the panel; a multiple of those that it holds in registers.
+template <class T>
 constexpr std::int64_t kChunk = 240;
+template <>
+constexpr std::int64_t kChunk<Limbs> = 8 * kTileRows;
 // Numbers that one task gathers.
 constexpr std::int64_t kCopied = 1 << 16;
 // Packed numbers that are kept for sums over all points.
@@ -28,23 +31,18 @@ bool worth_mirroring(std::int64_t features, const Micro& micro) {
     return 2 * features * std::int64_t(sizeof(T)) >= 3 * std::int64_t(micro.width);
 }
 
-template <class T>
-bool is_sparse(const Points<T>& points) {
-    return points.sparse();
-}
-bool is_sparse(const LatticePoints&) { return false; }
-
 double unit_of(const LatticePoints& points) { return points.unit(); }
-template <class T>
-double unit_of(const Points<T>&) {
+template <class Points>
+double unit_of(const Points&) {
     return 1;
 }
 
 // The rows of a block, gathered: contiguous where they are dense, by reference where sparse. Empty rows are dropped.
+// Behind them is room for rows that complete a tile.
 template <class T>
 struct Gathered {
     std::vector<std::int64_t> position, index;
-    std::vector<Value<T>> bias;
+    std::vector<Bias<T>> bias;
     Aligned<T> dense;
 
     template <class Points>
@@ -52,9 +50,9 @@ struct Gathered {
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (rows[i] >= 0) position.push_back(std::int64_t(i)), index.push_back(rows[i]);
         for (const std::int64_t i : index) bias.push_back(points.row_bias(i));
-        if (is_sparse(points)) return;
+        if (points.sparse()) return;
         const std::int64_t features = points.features(), some = std::max<std::int64_t>(1, kCopied / (features + 1));
-        dense = aligned<T>(std::size_t(count() * features));
+        dense = aligned<T>(std::size_t((count() + kTileRows) * features));
         pool.run((count() + some - 1) / some, [&](std::int64_t task, int) {
             for (std::int64_t i = task * some; i < std::min(count(), (task + 1) * some); ++i)
                 std::copy_n(points.row(index[i]), features, dense.get() + i * features);
@@ -67,12 +65,13 @@ struct Gathered {
 template <class T>
 struct Scratch {
     Aligned<T> panel;
-    Aligned<Value<T>> bias, values;
+    Aligned<Bias<T>> bias;
+    Aligned<Value<T>> values;
 
     explicit Scratch(std::int64_t features)
         : panel(aligned<T>(std::size_t(std::max<std::int64_t>(features, 1)) * kPanel<T>)),
-          bias(aligned<Value<T>>(kPanel<T>)),
-          values(aligned<Value<T>>(std::size_t(kChunk) * kPanel<T>)) {
+          bias(aligned<Bias<T>>(kPanel<T>)),
+          values(aligned<Value<T>>(std::size_t(kChunk<T>) * kPanel<T>)) {
         std::memset(panel.get(), 0, std::size_t(features) * kPanel<T> * sizeof(T));
     }
 };
@@ -87,6 +86,9 @@ KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
     if constexpr (std::is_same_v<T, Pair>) {
         wanted.rows = std::make_unique<LatticePoints>(kernel_, rows_source_,
                                                       extent_ ? *extent_ : extent_of(rows_source_), pool);
+    } else if constexpr (std::is_same_v<T, Limbs>) {
+        wanted.rows = std::make_unique<LimbPoints>(kernel_, rows_source_, micro_, &pool);
+        if (!same_points()) wanted.own_cols = std::make_unique<LimbPoints>(kernel_, cols_source_, micro_, &pool);
     } else {
         wanted.rows = std::make_unique<Points<T>>(kernel_, rows_source_, &pool);
         if (!same_points()) wanted.own_cols = std::make_unique<Points<T>>(kernel_, cols_source_, &pool);
@@ -108,13 +110,13 @@ const KernelBlocks::Kept<T>* KernelBlocks::kept(Copy<T>& points, const std::vect
     if constexpr (std::is_same_v<T, double>) return nullptr;
     constexpr std::int64_t P = kPanel<T>;
     const std::int64_t count = std::int64_t(columns.size()), features = points.cols->features();
-    if (is_sparse(*points.cols) || count != points.cols->count() || count * features > kKept) return nullptr;
+    if (points.cols->sparse() || count != points.cols->count() || count * features > kKept) return nullptr;
     const std::lock_guard<std::mutex> lock(copying_);
     Kept<T>& kept = points.kept;
     if (kept.columns.empty()) {
         const std::int64_t panels = (count + P - 1) / P;
         Kept<T> made{columns, aligned<T>(std::size_t(panels * features * P)),
-                     aligned<Value<T>>(std::size_t(panels * P))};
+                     aligned<Bias<T>>(std::size_t(panels * P))};
         pool.run(panels, [&](std::int64_t p, int) {
             points.cols->pack(&columns[p * P], std::min(P, count - p * P), micro_, &made.panels[p * features * P],
                               &made.biases[p * P]);
@@ -127,6 +129,14 @@ const KernelBlocks::Kept<T>* KernelBlocks::kept(Copy<T>& points, const std::vect
 template <class T>
 void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
                          Value<T>* out, std::int64_t stride, Pool& pool) {
+    if constexpr (std::is_same_v<T, float>)
+        if (has_limbs()) return compute<Limbs>(row_index, col_index, out, stride, pool);
+    compute<T>(row_index, col_index, out, stride, pool);
+}
+
+template <class T>
+void KernelBlocks::compute(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
+                           Value<T>* out, std::int64_t stride, Pool& pool) {
     const Copy<T>& points = copy<T>(pool);
     const Panels<T>& loops = micro_.panels<T>();
     const Gathered<T> rows(*points.rows, row_index, pool);
@@ -142,11 +152,11 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         const std::int64_t first = (panels - 1 - task) * width, count = std::min(width, cols - first);
         points.cols->pack(&col_index[first], count, micro_, s.panel.get(), s.bias.get());
         const auto compute = [&](std::int64_t r, std::int64_t some, Value<T>* to, std::int64_t apart) {
-            if (!is_sparse(*points.rows))
+            if (!points.rows->sparse())
                 return loops.block(form, rows.dense.get() + r * features, &rows.bias[r],
                                    std::size_t(some), std::size_t(features), s.panel.get(), s.bias.get(), to,
                                    std::size_t(apart));
-            if constexpr (!std::is_same_v<T, Pair>)
+            if constexpr (std::is_floating_point_v<T>)
                 for (std::int64_t i = r; i < r + some; ++i) {
                     const std::int64_t at = rows.index[i];
                     loops.sparse(form, s.panel.get(), s.bias.get(), points.rows->feature(at), points.rows->value(at),
@@ -161,7 +171,7 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
         for (std::size_t i = 0; i < row_index.size(); ++i)
             if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, Value<T>(0));
         const bool in_parts = 2 * micro_.width < kPanel<T> * sizeof(Value<T>);
-        const std::int64_t step = whole && !mirrored && in_parts ? kWritten : kChunk;
+        const std::int64_t step = whole && !mirrored && in_parts ? kWritten : kChunk<T>;
         for (std::int64_t r = 0; r < last; r += step) {
             const std::int64_t some = std::min(step, last - r);
             if (whole && !mirrored) {
@@ -185,7 +195,7 @@ void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::
                 for (std::int64_t j = 0; j < count; ++j)
                     for (std::int64_t i = 0; i < across; ++i) out[(first + j) * stride + r + i] = values[i * width + j];
         }
-        if constexpr (!std::is_same_v<T, Pair>)
+        if constexpr (std::is_floating_point_v<T>)
             if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
     });
 }
@@ -253,25 +263,25 @@ private:
         const Panels<T>& loops = micro_.panels<T>();
         const std::int64_t features = points_.cols->features();
         const T* const panel = kept_ != nullptr ? &kept_->panels[first * features] : s.panel.get();
-        const Value<T>* const bias = kept_ != nullptr ? &kept_->biases[first] : s.bias.get();
+        const Bias<T>* const bias = kept_ != nullptr ? &kept_->biases[first] : s.bias.get();
         if (kept_ == nullptr) points_.cols->pack(&col_index_[first], count, micro_, s.panel.get(), s.bias.get());
         Value<T>* const some_sum = s.values.get();
-        for (std::int64_t r = 0; r < rows_.count(); r += kChunk) {
-            const std::int64_t some = std::min(kChunk, rows_.count() - r);
+        for (std::int64_t r = 0; r < rows_.count(); r += kChunk<T>) {
+            const std::int64_t some = std::min(kChunk<T>, rows_.count() - r);
             std::fill_n(some_sum, kWidth, Value<T>(0));
-            if (is_sparse(*points_.rows))
+            if (points_.rows->sparse())
                 add_sparse(r, some, panel, bias, some_sum);
             else
                 loops.accumulate(form_, rows_.dense.get() + r * features, &rows_.bias[r],
                                  &weight_[r], std::size_t(some), std::size_t(features), panel, bias, some_sum);
             for (std::int64_t j = 0; j < kWidth; ++j) sums[j] += double(some_sum[j]);
         }
-        if constexpr (!std::is_same_v<T, Pair>)
+        if constexpr (std::is_floating_point_v<T>)
             if (points_.cols->sparse()) points_.cols->unpack(&col_index_[first], count, s.panel.get());
     }
 
-    void add_sparse(std::int64_t first, std::int64_t count, const T* panel, const Value<T>* bias, Value<T>* sum) {
-        if constexpr (!std::is_same_v<T, Pair>) {
+    void add_sparse(std::int64_t first, std::int64_t count, const T* panel, const Bias<T>* bias, Value<T>* sum) {
+        if constexpr (std::is_floating_point_v<T>) {
             T* const one = sum + kWidth;
             for (std::int64_t i = first; i < first + count; ++i) {
                 const std::int64_t at = rows_.index[i];
@@ -301,6 +311,8 @@ std::unique_ptr<Sums> KernelBlocks::sums(const std::vector<std::int64_t>& row_in
     if (kernel_.kind == Kind::linear)
         return std::make_unique<LinearSums>(rows_source_, cols_source_, row_index, coefficient, col_index,
                                             std::move(take));
+    if constexpr (std::is_same_v<T, float>)
+        if (has_limbs()) return sums<Limbs>(row_index, coefficient, col_index, std::move(take), pool);
     Copy<T>& points = copy<T>(pool);
     return std::make_unique<KernelSums<T>>(form_of(points), micro_, points, kept(points, col_index, pool), row_index,
                                            coefficient, col_index, std::move(take), pool);

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "lattice_points.hpp"
+#include "limb_points.hpp"
 #include "points.hpp"
 #include "pool.hpp"
 #include "sums.hpp"
@@ -25,9 +26,13 @@ public:
                  std::optional<Extent> extent = std::nullopt)
         : kernel_(kernel), rows_source_(rows), cols_source_(cols), micro_(micro), extent_(extent) {}
 
-    // Whether blocks and sums with T = Pair can be had: in single precision, of points on a lattice.
+    // Whether blocks and sums with T = Pair are to be had, and quicker: in single precision, of points on a lattice.
     bool has_lattice() const {
-        return LatticePoints::serve(kernel_, rows_source_, micro_) && same_points();
+        return LatticePoints::serve(kernel_, rows_source_, micro_) && same_points() && !has_limbs();
+    }
+    // Whether single precision is had from points in parts.
+    bool has_limbs() const {
+        return LimbPoints::serve(kernel_, rows_source_, micro_) && LimbPoints::serve(kernel_, cols_source_, micro_);
     }
 
     // out[i * stride + j] = k(row_index[i], col_index[j]); an index of -1 gives 0.
@@ -50,14 +55,12 @@ private:
     template <class T>
     class KernelSums;
     class LinearSums;
-    template <class T>
-    using PointsOf = std::conditional_t<std::is_same_v<T, Pair>, LatticePoints, Points<T>>;
     // Columns packed once for all: those of the first sum over as many columns as there are points.
     template <class T>
     struct Kept {
         std::vector<std::int64_t> columns;
         Aligned<T> panels;
-        Aligned<Value<T>> biases;
+        Aligned<Bias<T>> biases;
     };
     template <class T>
     struct Copy {
@@ -65,6 +68,9 @@ private:
         const PointsOf<T>* cols = nullptr;
         Kept<T> kept;
     };
+    template <class T>
+    void compute(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, Value<T>* out,
+                 std::int64_t stride, Pool& pool);
     bool same_points() const {
         return cols_source_.dense == rows_source_.dense && cols_source_.value == rows_source_.value;
     }
@@ -79,7 +85,7 @@ private:
     PointSource rows_source_, cols_source_;
     const Micro& micro_;
     std::optional<Extent> extent_;
-    std::tuple<Copy<Pair>, Copy<float>, Copy<double>> copies_;
+    std::tuple<Copy<Pair>, Copy<Limbs>, Copy<float>, Copy<double>> copies_;
     std::mutex copying_;
 };
 

@@ -21,6 +21,7 @@ public:
     // Pairs of features, the last with 0 where their number is odd.
     std::int64_t features() const { return pairs_; }
     std::int64_t count() const { return count_; }
+    bool sparse() const { return false; }
     // As Points<float>::largest.
     double largest() const { return largest_; }
     // What a product of one and one is worth in the kernel's sum.
@@ -38,6 +39,11 @@ private:
     double step_ = 1, largest_ = 0;
     Aligned<Pair> pair_;
     std::vector<float> row_bias_;
+};
+
+template <>
+struct PointsIn<Pair> {
+    using type = LatticePoints;
 };
 
 }  // namespace kdsl

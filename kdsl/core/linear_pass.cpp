@@ -21,7 +21,7 @@ constexpr std::int64_t kWide = 128;       // columns from which on one part a th
 const LinearLoops& choose_loops() {
     const std::string_view name = choose_micro().name;
 #if defined(__x86_64__)
-    if (name == "avx512") return linear_avx512;
+    if (name == "avx512" || name == "amx") return linear_avx512;
     if (name == "avx2") return linear_avx2;
 #endif
     return linear_portable;

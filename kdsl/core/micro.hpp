@@ -25,17 +25,32 @@ struct Form {
 
 // Two integers of 16 bits, the first in the lower half: features of a point on a lattice (lattice_points.hpp).
 using Pair = std::int32_t;
-// What sums over numbers of a kind are turned into.
+// Four integers of 8 bits, the first in the lowest: parts of features (limb_points.hpp), which tiles multiply.
+using Limbs = std::uint32_t;
+// What is added to a sum over the parts of features, and what one of a product of two points is worth, as a factor.
+struct Scaled {
+    float bias, unit;
+};
+// What sums over numbers of a kind are turned into, and what there is of each point beside its features.
 template <class T>
 struct ValueOf {
     using type = T;
+    using Bias = T;
 };
 template <>
 struct ValueOf<Pair> {
     using type = float;
+    using Bias = float;
+};
+template <>
+struct ValueOf<Limbs> {
+    using type = float;
+    using Bias = Scaled;
 };
 template <class T>
 using Value = typename ValueOf<T>::type;
+template <class T>
+using Bias = typename ValueOf<T>::Bias;
 
 // Points packed together in one panel, feature-major: panel[feature * kPanel<T> + point].
 template <class T>
@@ -65,18 +80,34 @@ struct Passes {
 template <class T>
 struct Panels {
     // out[r * stride + point] = k(row r, point) for `count` rows against one panel.
-    void (*block)(const Form&, const T* rows, const Value<T>* row_bias, std::size_t count, std::size_t features,
-                  const T* panel, const Value<T>* panel_bias, Value<T>* out, std::size_t stride);
+    void (*block)(const Form&, const T* rows, const Bias<T>* row_bias, std::size_t count, std::size_t features,
+                  const T* panel, const Bias<T>* panel_bias, Value<T>* out, std::size_t stride);
     // out[point] += sum_r coefficient[r] k(row r, point).
-    void (*accumulate)(const Form&, const T* rows, const Value<T>* row_bias, const Value<T>* coefficient,
-                       std::size_t count, std::size_t features, const T* panel, const Value<T>* panel_bias,
+    void (*accumulate)(const Form&, const T* rows, const Bias<T>* row_bias, const Value<T>* coefficient,
+                       std::size_t count, std::size_t features, const T* panel, const Bias<T>* panel_bias,
                        Value<T>* out);
     // to[point * stride + r] = from[r * kPanel<T> + point] for every point of a panel; `rows` is a multiple of
     // kPanel<T> / 2.
     void (*transpose)(const T* from, std::size_t rows, T* to, std::size_t stride);
     // The same sum for kPanel<T> packed points and one sparse point given by its nonzero features.
-    void (*sparse)(const Form&, const T* packed, const Value<T>* packed_bias, const std::int32_t* feature,
-                   const T* value, std::size_t nonzeros, Value<T> bias, Value<T>* out);
+    void (*sparse)(const Form&, const T* packed, const Bias<T>* packed_bias, const std::int32_t* feature,
+                   const T* value, std::size_t nonzeros, Bias<T> bias, Value<T>* out);
+};
+
+// Tiles of a matrix unit (Intel AMX): sixteen rows of sixteen Limbs. The loops of panels read whole tiles, and so up to
+// kTileRows - 1 rows more than they are given.
+inline constexpr std::int64_t kTileRow = 16, kTileRows = 32, kParts = 3;
+// A point in whole numbers of a step, a power of two: features are integers of 24 bits, each in kParts parts. `square`
+// is the sum of their squares, infinite where a feature is not a finite number.
+struct Steps {
+    double step, square;
+};
+struct Tiles {
+    Panels<Limbs> panels;
+    // The parts of the features scale (x - centre), the centre 0 where it is nullptr; of kTileRow * 4 features the highest
+    // parts, then the others, and so on. `to` has room for whole tiles.
+    Steps (*split_f)(const float* x, const double* centre, double scale, std::size_t features, Limbs* to);
+    Steps (*split_d)(const double* x, const double* centre, double scale, std::size_t features, Limbs* to);
 };
 
 struct Micro {
@@ -93,6 +124,7 @@ struct Micro {
     void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);
     // What Passes::update returns, f as it is.
     Extremes<double> (*extremes)(const double* f, const double* above, const double* below, std::int64_t n);
+    const Tiles* tiles = nullptr;  // where there is a unit for them
 
     template <class T, class K>
     const Passes<T, K>& passes() const;
@@ -114,15 +146,17 @@ template <> inline const Passes<double, double>& Micro::passes() const { return 
 template <> inline const Panels<float>& Micro::panels() const { return panels_f; }
 template <> inline const Panels<double>& Micro::panels() const { return panels_d; }
 template <> inline const Panels<Pair>& Micro::panels() const { return panels_l; }
+template <> inline const Panels<Limbs>& Micro::panels() const { return tiles->panels; }
 
 extern const Micro micro_portable;
 #if defined(__x86_64__)
 extern const Micro micro_avx2;
 extern const Micro micro_avx512;
+extern const Tiles tiles_amx;
 #endif
 
 // The widest table that this processor runs, or the one that the environment variable KDSL_ISA names
-// (portable, avx2, avx512). Throws std::runtime_error for a name that is unknown or cannot run here.
+// (portable, avx2, avx512, or amx: the same with tiles). Throws std::runtime_error for a name that is unknown or cannot run here.
 const Micro& choose_micro();
 
 }  // namespace kdsl

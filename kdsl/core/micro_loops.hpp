@@ -50,6 +50,10 @@ template <>
 struct Lane<Pair> {
     typedef Pair Vector __attribute__((vector_size(KDSL_WIDTH)));
 };
+template <>
+struct Lane<Limbs> {
+    typedef Limbs Vector __attribute__((vector_size(KDSL_WIDTH)));
+};
 template <class T>
 using Vector = typename Lane<T>::Vector;
 template <class T>
@@ -419,8 +423,8 @@ inline __attribute__((always_inline)) void group(const Form& form, const Pair* r
 
 // All rows at two vectors of points: many at a time, then those that are left over.
 template <Kind kind, class T, class Use>
-inline __attribute__((always_inline)) void each(const Form& form, const T* rows, const Value<T>* row_bias, Size count,
-                                                Size features, const T* panel, const Value<T>* panel_bias, Use use) {
+inline __attribute__((always_inline)) void each(const Form& form, const T* rows, const Bias<T>* row_bias, Size count,
+                                                Size features, const T* panel, const Bias<T>* panel_bias, Use use) {
     Size r = 0;
     const auto next = [&]<Size n>() __attribute__((always_inline)) {
         for (; r + n <= count; r += n)
@@ -433,6 +437,10 @@ inline __attribute__((always_inline)) void each(const Form& form, const T* rows,
     if constexpr (kRows > 4) next.template operator()<4>();
     next.template operator()<1>();
 }
+
+#ifdef KDSL_TILES
+#include "micro_tiles.hpp"
+#endif
 
 template <class Call>
 inline void by_kind(Kind kind, Call call) {
@@ -447,12 +455,12 @@ inline void by_kind(Kind kind, Call call) {
 }
 
 template <class T>
-void block(const Form& form, const T* rows, const Value<T>* row_bias, Size count, Size features, const T* panel,
-           const Value<T>* panel_bias, Value<T>* out, Size stride) {
+void block(const Form& form, const T* rows, const Bias<T>* row_bias, Size count, Size features, const T* panel,
+           const Bias<T>* panel_bias, Value<T>* out, Size stride) {
     constexpr Size L = Size(kLanes<T>);
     by_kind(form.kind, [&]<Kind k>() {
         for (Size lane = 0; lane < kPanel<T>; lane += 2 * L)
-            each<k, T>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+            each<k>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
                        [&](Size r, Vector<Value<T>> a, Vector<Value<T>> b) __attribute__((always_inline)) {
                            store<Value<T>>(out + r * stride + lane, a);
                            store<Value<T>>(out + r * stride + lane + L, b);
@@ -461,13 +469,13 @@ void block(const Form& form, const T* rows, const Value<T>* row_bias, Size count
 }
 
 template <class T>
-void accumulate(const Form& form, const T* rows, const Value<T>* row_bias, const Value<T>* coefficient, Size count,
-                Size features, const T* panel, const Value<T>* panel_bias, Value<T>* out) {
+void accumulate(const Form& form, const T* rows, const Bias<T>* row_bias, const Value<T>* coefficient, Size count,
+                Size features, const T* panel, const Bias<T>* panel_bias, Value<T>* out) {
     constexpr Size L = Size(kLanes<T>);
     by_kind(form.kind, [&]<Kind k>() {
         for (Size lane = 0; lane < kPanel<T>; lane += 2 * L) {
             auto sum0 = load<Value<T>>(out + lane), sum1 = load<Value<T>>(out + lane + L);
-            each<k, T>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+            each<k>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
                        [&](Size r, Vector<Value<T>> a, Vector<Value<T>> b) __attribute__((always_inline)) {
                            sum0 += coefficient[r] * a;
                            sum1 += coefficient[r] * b;
@@ -535,6 +543,7 @@ void transpose(const T* from, Size rows, T* to, Size stride) {
 
 }  // namespace
 
+#ifdef KDSL_NAME
 #define KDSL_JOIN(a, b) a##b
 #define KDSL_TABLE(name) KDSL_JOIN(micro_, name)
 #define KDSL_TEXT(name) #name
@@ -558,5 +567,7 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     combine<double>,
     extremes<double>,
 };
+
+#endif
 
 }  // namespace kdsl

@@ -65,6 +65,11 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
     for (std::size_t h = 0; h < heavy_.size(); ++h) heavy_slot_[heavy_[h]] = std::int64_t(h);
 }
 
+double NativeHessian::entry_cost() const {
+    if (linear_) return 0.1;
+    return blocks_.has_limbs() ? 0.3 + 0.0025 * double(features_) : 0.15 + 0.01 * double(features_);
+}
+
 double NativeHessian::roughness(Pool& pool) {
     if (!distinct_ || !fits_single_ || !blocks_.has_lattice()) return 0;
     const std::int64_t step = std::max<std::int64_t>(1, size() / kSample);

@@ -32,7 +32,7 @@ public:
     std::int64_t size() const override { return atoms_.size(); }
     bool has_single() const override { return fits_single_; }
     // Of a linear kernel only working sets are evaluated entry by entry.
-    double entry_cost() const override { return linear_ ? 0.1 : 0.15 + 0.01 * double(features_); }
+    double entry_cost() const override;
     // The products of heavy atoms.
     void prepare(Pool& pool) override;
     double roughness(Pool& pool) override;

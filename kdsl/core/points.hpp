@@ -132,4 +132,12 @@ private:
     std::vector<std::int32_t> feature_;
 };
 
+// How points are held whose features are of type T.
+template <class T>
+struct PointsIn {
+    using type = Points<T>;
+};
+template <class T>
+using PointsOf = typename PointsIn<T>::type;
+
 }  // namespace kdsl

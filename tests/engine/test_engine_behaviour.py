@@ -41,7 +41,7 @@ def runs(isa):
     return subprocess.run(command, env={**os.environ, "KDSL_ISA": isa}, capture_output=True).returncode == 0
 
 
-RUNNABLE = [isa for isa in ("portable", "avx2", "avx512") if runs(isa)]
+RUNNABLE = [isa for isa in ("portable", "avx2", "avx512", "amx") if runs(isa)]
 
 
 def two_clouds(n, d=3, seed=0, apart=1.0):
@@ -474,8 +474,8 @@ def test_rows_that_have_no_room_are_computed_again(features):
 @pytest.mark.parametrize(("memory", "strategy"), [(1e8, "full"), (1e7, "stored_rows"), (1e6, "working_set")])
 def test_a_dear_kernel_is_stored_as_far_as_memory_goes(memory, strategy):
     """1,500 coordinates: 27 MB for the whole matrix in both precisions, 0.8 MB for rows that are worth while."""
-    X, y = two_clouds(1500, 120)
-    problem = svc(PointsGram(NativeKernel("gaussian", X, 1 / 120)), y, 1.0)
+    X, y = two_clouds(1500, 400)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 1 / 400)), y, 1.0)
     got = engine.solve(problem, kkt_tol=1e-4, memory=memory)
     assert got.facts["strategy"] == strategy
     assert kkt_gap(problem, got.theta) <= 1e-4 * (1 + 1e-6)

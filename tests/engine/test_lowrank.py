@@ -312,7 +312,7 @@ def test_the_same_input_gives_the_same_bits():
     assert np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512", "amx"])
 @pytest.mark.parametrize(("n", "d", "m"), [(1, 1, 0), (300, 5, 1), (9000, 21, 2), (130, 140, 0)])
 def test_passes_are_products(isa, n, d, m, monkeypatch):
     monkeypatch.setenv("KDSL_ISA", isa)
