@@ -85,6 +85,7 @@ def solve(
     rank: int,
     direction: Floats,
     start: Floats,
+    any_start: bool,
     hessians: list[KernelHessian | RowsHessian],
     constant: float,
     tolerance: float,

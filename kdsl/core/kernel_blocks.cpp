@@ -98,8 +98,9 @@ KernelBlocks::Copy<T>& KernelBlocks::copy(Pool& pool) {
 }
 
 template <class T>
-Form KernelBlocks::form_of(const Copy<T>& points) const {
+Form KernelBlocks::form_of(const Copy<T>& points, bool rough) const {
     Form form = kdsl::form_of(kernel_, points.rows->largest(), points.cols->largest());
+    form.rough = rough;
     form.unit = unit_of(*points.rows);
     return form;
 }
@@ -129,18 +130,19 @@ const KernelBlocks::Kept<T>* KernelBlocks::kept(Copy<T>& points, const std::vect
 template <class T>
 void KernelBlocks::block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
                          Value<T>* out, std::int64_t stride, Pool& pool) {
-    if constexpr (std::is_same_v<T, float>)
-        if (has_limbs()) return compute<Limbs>(row_index, col_index, out, stride, pool);
-    compute<T>(row_index, col_index, out, stride, pool);
+    constexpr bool rough = std::is_same_v<T, Pair>;
+    if constexpr (!std::is_same_v<T, double>)
+        if (has_limbs()) return compute<Limbs>(row_index, col_index, rough, out, stride, pool);
+    compute<T>(row_index, col_index, rough, out, stride, pool);
 }
 
 template <class T>
 void KernelBlocks::compute(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index,
-                           Value<T>* out, std::int64_t stride, Pool& pool) {
+                           bool rough, Value<T>* out, std::int64_t stride, Pool& pool) {
     const Copy<T>& points = copy<T>(pool);
     const Panels<T>& loops = micro_.panels<T>();
     const Gathered<T> rows(*points.rows, row_index, pool);
-    const Form form = form_of(points);
+    const Form form = form_of(points, rough);
     const std::int64_t features = points.cols->features(), width = kPanel<T>;
     const std::int64_t cols = std::int64_t(col_index.size()), panels = (cols + width - 1) / width;
     const bool every_row = rows.count() == std::int64_t(row_index.size());
@@ -311,11 +313,20 @@ std::unique_ptr<Sums> KernelBlocks::sums(const std::vector<std::int64_t>& row_in
     if (kernel_.kind == Kind::linear)
         return std::make_unique<LinearSums>(rows_source_, cols_source_, row_index, coefficient, col_index,
                                             std::move(take));
-    if constexpr (std::is_same_v<T, float>)
-        if (has_limbs()) return sums<Limbs>(row_index, coefficient, col_index, std::move(take), pool);
+    constexpr bool rough = std::is_same_v<T, Pair>;
+    if constexpr (!std::is_same_v<T, double>)
+        if (has_limbs()) return sums_in<Limbs>(row_index, coefficient, col_index, rough, std::move(take), pool);
+    return sums_in<T>(row_index, coefficient, col_index, rough, std::move(take), pool);
+}
+
+template <class T>
+std::unique_ptr<Sums> KernelBlocks::sums_in(const std::vector<std::int64_t>& row_index,
+                                            const std::vector<double>& coefficient,
+                                            const std::vector<std::int64_t>& col_index, bool rough, Take take,
+                                            Pool& pool) {
     Copy<T>& points = copy<T>(pool);
-    return std::make_unique<KernelSums<T>>(form_of(points), micro_, points, kept(points, col_index, pool), row_index,
-                                           coefficient, col_index, std::move(take), pool);
+    return std::make_unique<KernelSums<T>>(form_of(points, rough), micro_, points, kept(points, col_index, pool),
+                                           row_index, coefficient, col_index, std::move(take), pool);
 }
 
 template <class T>

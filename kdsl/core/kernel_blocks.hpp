@@ -26,10 +26,9 @@ public:
                  std::optional<Extent> extent = std::nullopt)
         : kernel_(kernel), rows_source_(rows), cols_source_(cols), micro_(micro), extent_(extent) {}
 
-    // Whether blocks and sums with T = Pair are to be had, and quicker: in single precision, of points on a lattice.
-    bool has_lattice() const {
-        return LatticePoints::serve(kernel_, rows_source_, micro_) && same_points() && !has_limbs();
-    }
+    // Whether blocks and sums with T = Pair are to be had, quicker than with float and less exact: of points rounded to
+    // 16 bits.
+    bool has_rough() const { return has_limbs() || (LatticePoints::serve(kernel_, rows_source_, micro_) && same_points()); }
     // Whether single precision is had from points in parts.
     bool has_limbs() const {
         return LimbPoints::serve(kernel_, rows_source_, micro_) && LimbPoints::serve(kernel_, cols_source_, micro_);
@@ -69,15 +68,18 @@ private:
         Kept<T> kept;
     };
     template <class T>
-    void compute(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, Value<T>* out,
-                 std::int64_t stride, Pool& pool);
+    void compute(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, bool rough,
+                 Value<T>* out, std::int64_t stride, Pool& pool);
+    template <class T>
+    std::unique_ptr<Sums> sums_in(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
+                                  const std::vector<std::int64_t>& col_index, bool rough, Take take, Pool& pool);
     bool same_points() const {
         return cols_source_.dense == rows_source_.dense && cols_source_.value == rows_source_.value;
     }
     template <class T>
     Copy<T>& copy(Pool& pool);
     template <class T>
-    Form form_of(const Copy<T>& points) const;
+    Form form_of(const Copy<T>& points, bool rough) const;
     template <class T>
     const Kept<T>* kept(Copy<T>& points, const std::vector<std::int64_t>& columns, Pool& pool);
 

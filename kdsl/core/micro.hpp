@@ -21,6 +21,7 @@ struct Form {
     Kind kind;
     int degree = 0;
     double unit = 1;
+    bool rough = false;  // of Limbs: only the higher two of three levels of products are wanted
 };
 
 // Two integers of 16 bits, the first in the lower half: features of a point on a lattice (lattice_points.hpp).

@@ -21,12 +21,13 @@ constexpr Size kChunk = Size(kTileRow * kParts);  // Limbs of a point that belon
 constexpr Size kTogether = 4;                     // chunks whose parts stay in the nearest cache for all levels
 constexpr Size kRowBytes = 128;                   // of a panel, and of the sums
 
-// The three levels of sums of kTileRows rows and the points of a panel, the highest first, row by row.
+// The highest levels of sums of kTileRows rows and the points of a panel, row by row.
+template <Size levels>
 inline void sums_of(const Limbs* rows, Size features, const Limbs* panel, std::int32_t* sums) {
     const Size stride = features * sizeof(Limbs), half = Size(kTileRow);
     for (Size first = 0; first < features; first += kTogether * kChunk) {
         const Size last = first + kTogether * kChunk < features ? first + kTogether * kChunk : features;
-        for (Size level = 0; level < Size(kParts); ++level) {
+        for (Size level = 0; level < levels; ++level) {
             std::int32_t* const to = sums + level * Size(kTileRows) * kPanel<Limbs>;
             if (first == 0) {
                 _tile_zero(0);
@@ -60,34 +61,44 @@ inline void sums_of(const Limbs* rows, Size features, const Limbs* panel, std::i
     }
 }
 
-// The values of `count` rows at a panel's points, as each() in micro_loops.hpp hands them out.
-template <Kind kind, class Use>
-inline __attribute__((always_inline)) void each(const Form& form, const Limbs* rows, const Scaled* row_bias, Size count,
-                                                Size features, const Limbs* panel, const Scaled* panel_bias, Use use) {
+// The values of `count` rows at a panel's points, as each() in micro_loops.hpp hands them out, from so many levels.
+template <Kind kind, Size levels, class Use>
+inline __attribute__((always_inline)) void each_of(int degree, const Limbs* rows, const Scaled* row_bias, Size count,
+                                                   Size features, const Limbs* panel, const Scaled* panel_bias,
+                                                   Use use) {
     constexpr Size L = Size(kLanes<float>), P = kPanel<Limbs>, level = Size(kTileRows) * P;
-    alignas(64) std::int32_t sums[Size(kParts) * level];
+    alignas(64) std::int32_t sums[levels * level];
     alignas(64) float bias[P], unit[P];
     for (Size k = 0; k < P; ++k) bias[k] = panel_bias[k].bias, unit[k] = panel_bias[k].unit;
     const auto bias0 = load<float>(bias), bias1 = load<float>(bias + L);
     const auto unit0 = load<float>(unit), unit1 = load<float>(unit + L);
     const auto sum = [&](const std::int32_t* at) __attribute__((always_inline)) {
-        const auto high = __builtin_convertvector(load<Pair>(at), Vector<float>);
-        const auto middle = __builtin_convertvector(load<Pair>(at + level), Vector<float>);
-        const auto low = __builtin_convertvector(load<Pair>(at + 2 * level), Vector<float>);
-        return (high * 256.0f + middle) * 256.0f + low;
+        auto all = Vector<float>{};
+        for (Size k = 0; k < Size(kParts); ++k) {
+            if (k > 0) all *= 256.0f;
+            if (k < levels) all += __builtin_convertvector(load<Pair>(at + k * level), Vector<float>);
+        }
+        return all;
     };
     const Configured tiles;
     for (Size first = 0; first < count; first += Size(kTileRows)) {
-        sums_of(rows + first * features, features, panel, sums);
+        sums_of<levels>(rows + first * features, features, panel, sums);
         const Size some = count - first < Size(kTileRows) ? count - first : Size(kTileRows);
 #pragma GCC unroll 2
         for (Size r = 0; r < some; ++r) {
             const Scaled& own = row_bias[first + r];
             const auto s0 = sum(sums + r * P) * (unit0 * own.unit) + (bias0 + own.bias);
             const auto s1 = sum(sums + r * P + L) * (unit1 * own.unit) + (bias1 + own.bias);
-            use(first + r, value<kind, float>(s0, form.degree), value<kind, float>(s1, form.degree));
+            use(first + r, value<kind, float>(s0, degree), value<kind, float>(s1, degree));
         }
     }
+}
+
+template <Kind kind, class Use>
+inline __attribute__((always_inline)) void each(const Form& form, const Limbs* rows, const Scaled* row_bias, Size count,
+                                                Size features, const Limbs* panel, const Scaled* panel_bias, Use use) {
+    if (form.rough) return each_of<kind, 2>(form.degree, rows, row_bias, count, features, panel, panel_bias, use);
+    each_of<kind, Size(kParts)>(form.degree, rows, row_bias, count, features, panel, panel_bias, use);
 }
 
 // Eight features of a point, less the centre.

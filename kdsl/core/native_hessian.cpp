@@ -71,7 +71,7 @@ double NativeHessian::entry_cost() const {
 }
 
 double NativeHessian::roughness(Pool& pool) {
-    if (!distinct_ || !fits_single_ || !blocks_.has_lattice()) return 0;
+    if (!distinct_ || !fits_single_ || !blocks_.has_rough() || linear_) return 0;
     const std::int64_t step = std::max<std::int64_t>(1, size() / kSample);
     Indices some;
     for (std::int64_t k = 0; k < size(); k += step) some.push_back(k);

@@ -78,7 +78,7 @@ private:
     bool linear_;
     Extent extent_;
     bool fits_single_;                        // no value of the kernel leaves the range of single precision
-    bool rough_ = false;                      // single precision is that of points on a lattice
+    bool rough_ = false;                      // single precision is that of points rounded to 16 bits
     KernelBlocks blocks_;
     Atoms atoms_;
     bool single_;                             // no atom has more than one point

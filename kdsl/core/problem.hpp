@@ -30,6 +30,7 @@ struct Options {
     int threads = 1;
     Strategy strategy = Strategy::automatic;
     std::int64_t working_set = 0; // coordinates in a working set; 0 leaves the choice to the solver
+    bool any_start = false;       // the start is a point that meets the rows, and no more
 };
 
 struct Outcome {

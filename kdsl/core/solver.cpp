@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "stages.hpp"
+#include "start.hpp"
 #include "stored_hessian.hpp"
 
 namespace kdsl {
@@ -36,6 +37,8 @@ constexpr std::int64_t kManyRough = 2000;
 constexpr double kWorthRounding = 0.3, kWorthRoundingMany = 0.2;  // nanoseconds of an entry, or where so many are summed:
 constexpr std::int64_t kVeryMany = 40000;
 constexpr double kNearly = 4;
+// Rows that are kept are rounded where the error is less: they are to last for the whole solve.
+constexpr double kLasting = 1e-5;
 // Of what is asked for: less than this is what rounding hardly changes.
 constexpr double kFaint = 0.1;
 // Errors of single precision to those of rounded points.
@@ -91,9 +94,13 @@ private:
         const double noise = problem_.size() < kManyRough ? 0 : problem_.hessian.roughness(pool_);
         // Where all of Q is stored, every entry is computed once: not worth correcting.
         const double dear = problem_.size() < kVeryMany ? kWorthRounding : kWorthRoundingMany;
-        const bool worth = !full_ && problem_.hessian.entry_cost() > dear;
+        const bool lasting = noise < kLasting || !problem_.hessian.keeps_entries();
+        const bool worth = !full_ && lasting && problem_.hessian.entry_cost() > dear;
         if (noise > 0 && worth && precision == Precision::single) precision = Precision::rough;
         problem_.hessian.set_rough(precision == Precision::rough);
+        if (options_.any_start)
+            if (std::optional<std::vector<double>> better = likely_vertex(problem_, t_, pool_, out_.entries))
+                t_ = std::move(*better);
         begin(precision == Precision::both_double);
         double eps = first_eps();
         if (precision != Precision::both_double && (satisfied() || out_.kkt_gap < kWarm * size_))

@@ -20,7 +20,7 @@ namespace kdsl {
 namespace {
 
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops,
-constexpr double kInnerLarge = 0.2;    // sooner where a set holds more than usual of cheap entries: its pairs are dear
+constexpr double kInnerLarge = 0.14;    // sooner where a set holds more than usual of cheap entries: its pairs are dear
 constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations
@@ -182,7 +182,7 @@ private:
         }
         Hessian& hessian = problem_.hessian;
         Pool& pool = late_.parts() > 0 ? alone_ : pool_;
-        hessian.block(set, gram.get(), stride, cheap_ ? alone_ : pool);
+        hessian.block(set, gram.get(), stride, cheap_ && size <= usual_ ? alone_ : pool);
         out.entries += double(size) * double(size);
         Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool, exchange_);
         const DenseResult result = dense.run(t, near_, eps, goal, kSteps * size + 1000, control_);

@@ -74,6 +74,7 @@ def solve(
         return RawSolution(theta, 0, "infeasible", message, time.perf_counter() - began)
     h, classes = form.separable, form.classes
     rounds: list[RawSolution] = []
+    any_start = start is None  # will do as well, if it meets the rows
     stopped: Status | None = None
     if len(classes.begin) - 1 > classes_at_once and (classes_at_once == 0 or not classes.decoupled):
 
@@ -100,7 +101,7 @@ def solve(
         priced = start_by_prices(problem, start, asked, inner, classes_at_once)
         if priced is not None:
             stopped, near = priced.stopped, starting_point(form, priced.theta)
-            v = v if near is None else near
+            v, any_start = (v, any_start) if near is None else (near, False)
     answer = _core.solve(
         h.offsets,
         h.left,
@@ -114,6 +115,7 @@ def solve(
         classes.rank,
         classes.direction,
         np.ascontiguousarray(v),
+        any_start,
         _hessians(problem, form),
         problem.constant + constant,
         tol,

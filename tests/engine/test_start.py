@@ -1,0 +1,98 @@
+"""Where a solve starts when only sums of the multipliers are given: near the end, at a point that meets the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from engine_problems import make_rows, pieces, signed_atoms, value
+from test_engine_behaviour import two_clouds
+from test_lattice import LargeGram
+
+from kdsl.solving.backends import engine
+from kdsl.solving.engine_coordinates import engine_form, starting_point
+from kdsl.solving.native_kernel import NativeKernel
+from kdsl.solving.normal_form import HilbertBlock, NormalForm
+
+N = 2000
+
+
+def box(upper, slope=0.0):
+    return pieces(*[[(0.0, u, 0.0, slope)] for u in upper])
+
+
+def one_class(upper, total, slope=0.0):
+    """min 1/2 t'Kt + slope sum(t): sum t = total, 0 <= t <= upper."""
+    X, _ = two_clouds(len(upper), d=5, seed=1)
+    gram = LargeGram(NativeKernel("gaussian", X, 0.1))
+    rows = make_rows(np.ones((1, len(upper))), [total])
+    return NormalForm((HilbertBlock("w", gram, signed_atoms(np.ones(len(upper)))),), box(upper, slope), rows)
+
+
+def nu_machine(nu):
+    X, y = two_clouds(N, d=5, seed=2, apart=2.0)
+    gram = LargeGram(NativeKernel("gaussian", X, 0.1))
+    rows = make_rows(np.vstack([y, np.ones(N)]), [0.0, nu * N])
+    return NormalForm((HilbertBlock("w", gram, signed_atoms(y)),), box(np.ones(N)), rows)
+
+
+def somewhere(problem):
+    """The point that meets the rows which a solve without a start would begin with otherwise."""
+    form = engine_form(problem, np.zeros(problem.size))
+    return form.to_theta(starting_point(form, None))
+
+
+def both(problem, tol=1e-8):
+    near, far = engine.solve(problem, tol=tol), engine.solve(problem, somewhere(problem), tol=tol)
+    assert near.status == far.status == "solved"
+    for found in (near, far):
+        residual = problem.rows.matrix @ found.theta - problem.rows.target
+        assert np.abs(residual).max() <= 1e-12 * np.abs(found.theta).sum()
+        assert (found.theta >= 0).all() and (found.theta <= problem.separable.upper).all()
+    assert abs(value(problem, near.theta) - value(problem, far.theta)) <= tol * abs(value(problem, far.theta))
+    return near, far
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.5, 0.95])
+def test_a_one_class_machine_starts_near_its_end(nu):
+    near, far = both(one_class(np.ones(N), nu * N), tol=1e-6)
+    assert near.facts["entries"] < 0.9 * far.facts["entries"]
+
+
+def test_a_nu_machine_has_two_classes_with_sums():
+    both(nu_machine(0.3), tol=1e-6)
+
+
+def test_bounds_of_different_size_and_a_slope():
+    rng = np.random.default_rng(3)
+    upper = rng.choice([0.0, 0.1, 1.0, 5.0], size=N)
+    both(one_class(upper, 0.4 * upper.sum(), slope=-0.3))
+
+
+@pytest.mark.parametrize("share", [1.0, 1.0 - 1e-13, 1e-13])
+def test_sums_at_an_end_of_what_the_bounds_allow(share):
+    upper = np.ones(N)
+    problem = one_class(upper, share * N)
+    found = engine.solve(problem)
+    assert found.status == "solved"
+    assert abs(found.theta.sum() - share * N) <= 1e-12 * N
+    assert (found.theta >= 0).all() and (found.theta <= upper).all()
+
+
+def test_a_start_that_is_given_is_the_start():
+    problem = one_class(np.ones(N), 0.3 * N)
+    found = engine.solve(problem, kkt_tol=1e-4)
+    again = engine.solve(problem, found.theta, kkt_tol=1e-3)
+    assert again.status == "solved" and again.iterations == 0
+    assert np.abs(again.theta - found.theta).max() <= 1e-15
+
+
+def test_a_sum_without_bounds_has_no_vertex():
+    problem = one_class(np.full(N, np.inf), 1.0)
+    found = engine.solve(problem, tol=1e-6)
+    assert found.status == "solved" and np.isclose(found.theta.sum(), 1.0)
+
+
+def test_the_same_start_twice():
+    problem = nu_machine(0.5)
+    first, second = (engine.solve(problem, kkt_tol=1e-3, threads=2).theta for _ in range(2))
+    assert first.tobytes() == second.tobytes()
