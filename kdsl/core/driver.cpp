@@ -28,6 +28,7 @@ struct Case {
     std::int64_t n;
     double C;
     std::int64_t d = 5, working_set = 40;
+    bool sums = false;  // the rows ask for sums other than 0
 };
 
 Classes classes_of(Shape shape, std::int64_t n) {
@@ -101,7 +102,10 @@ bool solves(const Case& c) {
     options.strategy = c.strategy;
     options.working_set = c.working_set;
     Control control(60, std::int64_t(1) << 40, [](std::int64_t, double) { return false; });
-    const Outcome outcome = solve(problem, options, std::vector<double>(c.n, 0.0), control);
+    options.any_start = c.sums;
+    std::vector<double> start_at(c.n, 0.0);
+    for (std::int64_t k = 0; c.sums && k < c.n; ++k) start_at[k] = 0.3 * (problem.h.left[k] + problem.h.right[k]);
+    const Outcome outcome = solve(problem, options, std::move(start_at), control);
     const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance;
     std::printf("%s shape %d kernel %d sparse %d kinked %d %s n %ld: %ld steps, gap %.1e\n", good ? "ok  " : "FAIL",
                 int(c.shape), int(c.kind), int(c.sparse), int(c.kinked), outcome.strategy.c_str(), long(c.n),
@@ -121,8 +125,11 @@ int main() {
     for (const Kind kind : {Kind::linear, Kind::polynomial, Kind::laplacian})
         for (const bool sparse : {false, true})
             cases.push_back({Shape::bias, kind, sparse, false, Strategy::automatic, 150, 0.1});
-    // Points on a lattice, and sums that other threads take meanwhile.
-    for (const Kind kind : {Kind::gaussian, Kind::polynomial})
+    // Points on a lattice or in parts, and sums that other threads take meanwhile.
+    for (const std::int64_t d : {21, 40})
+        for (const Strategy strategy : {Strategy::working_set, Strategy::stored_rows})
+            cases.push_back({Shape::bias, Kind::gaussian, false, false, strategy, 2100, 0.1, d, 256, d == 40});
+    for (const Kind kind : {Kind::polynomial, Kind::sigmoid})
         for (const Strategy strategy : {Strategy::working_set, Strategy::stored_rows})
             cases.push_back({Shape::bias, kind, false, false, strategy, 2100, 0.1, 21, 256});
     cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1e3});
