@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import At, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.clauses import unpredictable
@@ -35,6 +36,34 @@ class Expanded:
     squared_norms: Array
 
 
+class _Written(NamedTuple):
+    """The expression of a predict clause over new points: the letter of an argmax, if it has one, and its index set."""
+
+    poly: Poly
+    letter: str
+    members: str
+
+
+def _written(model: Model, clause: Prediction) -> _Written:
+    impossible = unpredictable(model, clause)
+    if impossible is not None:
+        raise impossible
+    body = clause.body
+    if isinstance(body, s.Call) and body.function.id == "sign":
+        body = body.arguments[0]
+    letter = ""
+    if isinstance(body, s.Argmax):
+        letter, body = body.letter.id, body.body
+    translator = Translator(model)
+    formal, *others = clause.formals
+    scope: dict[str, Value] = {formal: Point(formal, (_ROW,))}
+    for name in others:  # a further formal is a label of each new point, such as its group
+        scope[name] = At(name, (_ROW,))
+    if letter:
+        scope[letter] = letter
+    return _Written(translator.scalar(body, scope), letter, translator.letters[letter].size if letter else "")
+
+
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """The expansions and scalars of a solution, with everything that a predict clause may mention.
@@ -55,7 +84,12 @@ class Predictor:
     places: Mapping[str, Ints] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_expansions"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_expansions", "_clauses")}
+
+    @cached_property
+    def _clauses(self) -> dict[int, tuple[Prediction, _Written]]:
+        """By the identity of a clause, which lives as long as it stands here."""
+        return {}
 
     @cached_property
     def _expansions(self) -> dict[tuple[str, int], Against]:
@@ -67,29 +101,19 @@ class Predictor:
     ) -> Array:
         """The real-valued expression of a predict clause: what a sign is taken of, or one column for each class."""
         clause = prediction or self.model.predictions[0]
-        impossible = unpredictable(self.model, clause)
-        if impossible is not None:
-            raise impossible
-        body = clause.body
-        if isinstance(body, s.Call) and body.function.id == "sign":
-            body = body.arguments[0]
-        letter = ""
-        if isinstance(body, s.Argmax):
-            letter, body = body.letter.id, body.body
-        translator = Translator(self.model)
+        written = self._written(clause)
         formal, *others = clause.formals
-        scope: dict[str, Value] = {formal: Point(formal, (_ROW,))}
-        labels: dict[str, Ints] = {}
-        for name in others:  # a further formal is a label of each new point, such as its group
-            scope[name] = At(name, (_ROW,))
-            labels[name] = np.asarray((extra or {})[name], dtype=np.int64)
-        if letter:
-            scope[letter] = letter
-        poly = translator.scalar(body, scope)
+        labels = {name: np.asarray((extra or {})[name], dtype=np.int64) for name in others}
         lengths = {_ROW: int(points.shape[0])}
-        if letter:
-            lengths[letter] = self.sizes[translator.letters[letter].size]
-        return evaluate(poly, self._values(points, formal, labels), lengths)
+        if written.letter:
+            lengths[written.letter] = self.sizes[written.members]
+        return evaluate(written.poly, self._values(points, formal, labels), lengths)
+
+    def _written(self, clause: Prediction) -> _Written:
+        """What the clause says, which is worked out once."""
+        if id(clause) not in self._clauses:
+            self._clauses[id(clause)] = (clause, _written(self.model, clause))
+        return self._clauses[id(clause)][1]
 
     def predict(
         self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None
