@@ -174,8 +174,9 @@ def section(group: str, results: list[Result], machine: Machine) -> str:
 def merged(existing: str, group: str, text: str) -> str:
     """The results file with one group's section replaced, or added at the end."""
     parts = re.split(r"(?m)^(?=## )", existing)[1:]
-    kept = [part if part.startswith(f"## {group}\n") is False else text for part in parts]
-    if not any(part.startswith(f"## {group}\n") for part in parts):
+    own = [place for place, part in enumerate(parts) if part.startswith(f"## {group}\n")]
+    kept = [text if place in own[:1] else part for place, part in enumerate(parts) if place not in own[1:]]
+    if not own:
         kept.append(text)
     return "\n".join([INTRODUCTION, *(part.rstrip() + "\n" for part in kept)])
 

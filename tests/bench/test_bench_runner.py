@@ -235,6 +235,10 @@ def test_a_group_is_replaced_in_the_results_and_the_others_are_kept() -> None:
     again = merged(both, "engine", section("engine", [result._replace(note="another day")], MACHINE))
     assert [line for line in again.splitlines() if line.startswith("#")] == ["# Results", "## engine", "## path"]
     assert again.count("another day") == 2 and both.count("another day") == 0
+    twice = merged(
+        both + both.partition("## engine")[1] + "\nof yesterday\n", "engine", section("engine", [result], MACHINE)
+    )
+    assert twice.count("## engine\n") == 1 and "of yesterday" not in twice
 
 
 def test_rows_without_targets_are_summed_up() -> None:
