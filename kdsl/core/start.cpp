@@ -1,4 +1,4 @@
-// A sampled gradient and a sort; see start.hpp.
+// A sampled gradient, and the coordinates that it lets rise first; see start.hpp.
 #include "start.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace kdsl {
 
 namespace {
 
-constexpr std::int64_t kFewest = 500;   // coordinates of a class that are worth sorting,
+constexpr std::int64_t kFewest = 500;   // coordinates of a class that are worth choosing from,
 constexpr std::int64_t kClasses = 8;    // and classes in which there may be so many
 constexpr std::int64_t kSample = 512;   // of a class at most,
 constexpr std::int64_t kOneIn = 16;     // and at most one in so many
@@ -88,8 +88,9 @@ std::optional<std::vector<double>> likely_vertex(const Problem& problem, const s
     Indices all(problem.size());
     std::iota(all.begin(), all.end(), 0);
     std::vector<double> g(problem.size(), 0.0);
-    problem.hessian.accumulate(rows, coefficient, all, false, g.data(), pool);
+    problem.hessian.accumulate(rows, coefficient, all, !problem.hessian.has_single(), g.data(), pool);
     entries += double(rows.size()) * double(problem.size());
+    if (!std::ranges::all_of(g, [](double x) { return std::isfinite(x); })) return std::nullopt;
     for (const std::int64_t c : asking) {
         const std::int64_t first = classes.begin[c], last = classes.begin[c + 1];
         double left = sum_of(t, first, last);

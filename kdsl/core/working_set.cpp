@@ -20,7 +20,7 @@ namespace kdsl {
 namespace {
 
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops,
-constexpr double kInnerLarge = 0.14;    // sooner where a set holds more than usual of cheap entries: its pairs are dear
+constexpr double kInnerLarge = 0.14;   // sooner where a set holds more than usual of cheap entries: its pairs are dear
 constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a working set, at most
 constexpr int kShrinkEvery = 4;        // outer iterations

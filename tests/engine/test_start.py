@@ -96,3 +96,13 @@ def test_the_same_start_twice():
     problem = nu_machine(0.5)
     first, second = (engine.solve(problem, kkt_tol=1e-3, threads=2).theta for _ in range(2))
     assert first.tobytes() == second.tobytes()
+
+
+def test_values_beyond_single_precision_are_sampled_in_double():
+    """A polynomial of far points: its values do not fit, and a gradient of them would be infinite."""
+    X, _ = two_clouds(N, d=3)
+    gram = LargeGram(NativeKernel("polynomial", 1e6 * X, 1.0, 1.0, 4))
+    rows = make_rows(np.ones((1, N)), [0.3 * N])
+    problem = NormalForm((HilbertBlock("w", gram, signed_atoms(np.ones(N))),), box(np.ones(N)), rows)
+    found = engine.solve(problem, tol=1e-6, time_limit=5.0)
+    assert np.isfinite(found.facts["value"]) and abs(found.theta.sum() - 0.3 * N) <= 1e-9 * N
