@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kdsl.bench.contender import OWN, Answer, Timed, settle, timed
+from kdsl.bench.contender import OWN, Answer, Timed, settle, timed, timed_in_a_turn
 from kdsl.bench.judge import measure_of, price_path
 from kdsl.bench.problems import BOUND, GENERAL, HUBER_C, PINBALL_TAU, Floats, Kind, Problem, Task
 
@@ -131,7 +131,7 @@ class Kdsl(NamedTuple):
         if kind == "predict":
             new = problem.more["new"].astype(np.float32 if self.single else np.float64)
             settle()
-            values, spent = timed(lambda: solution.decision(new))
+            values, spent = timed_in_a_turn(lambda: solution.decision(new))
             arrays = {"values": values, "beta": expansion(solution, len(problem.y)), "b": solution.scalars["b"]}
             support = _support(solution)
             return Answer(*spent, arrays, {"support": support, "entries": float(support * len(new))})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kdsl.bench.contender import Answer, Contender, Timed, settle, timed
+from kdsl.bench.contender import Answer, Contender, Timed, settle, timed, timed_in_a_turn
 from kdsl.bench.judge import price_path
 from kdsl.bench.own import Kdsl
 from kdsl.bench.problems import BOUND, GENERAL, Floats, Kind, Problem, Task
@@ -40,7 +40,7 @@ class Sklearn(NamedTuple):
         if problem.task.kind == "predict":
             new = self._points(problem.more["new"])
             settle()
-            values, spent = timed(lambda: fitted.decision_function(new))
+            values, spent = timed_in_a_turn(lambda: fitted.decision_function(new))
             arrays = {"values": values, "beta": _expansion(fitted, n), "b": float(np.ravel(fitted.intercept_)[0])}
             return Answer(*spent, arrays, _support(fitted))
         beta = _expansion(fitted, n)

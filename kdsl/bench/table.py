@@ -20,11 +20,12 @@ INTRODUCTION = """\
 # Results
 
 Written by `kdsl bench GROUP --write`. Ratios are a peer's time over kdsl's; for rows with "/", kdsl's time over its own
-for the model after the stroke. Times are the best of several alternating runs. kdsl's are those of lowering and solving
-on NumPy arrays; reading the data and the certificate are told apart (the processor time has all of them). A peer's are
-those of its `fit`. Of kdsl's two entries for prediction, in float64 and float32, the faster is compared: see its time.
-Every gap is recomputed outside all of them in float64. ">=": the peer was asked for less and less, never met the
-tolerance, and ended at the gap shown; or it was stopped.
+for the model after the stroke. Times are the best of several alternating turns; a turn is one run, or as many as fit in
+0.3 s, for everybody alike. kdsl's times are those of lowering and solving on NumPy arrays; reading the data and the
+certificate are told apart (the processor time has all of them). A peer's are those of its `fit`. Of kdsl's two entries
+for prediction, in float64 and float32, the faster is compared: see its time. Every gap is recomputed outside all of
+them in float64. ">=": the peer was asked for less and less, never met the tolerance, and ended at the gap shown; or it
+was stopped.
 """
 
 
@@ -61,7 +62,7 @@ def _entry_text(entry: Entry, row: Row) -> str:
 
 
 def _runs(count: int) -> str:
-    return f"{count} run" + ("" if count == 1 else "s")
+    return f"{count} turn" + ("" if count == 1 else "s")
 
 
 def _against(ratio: Ratio) -> str:

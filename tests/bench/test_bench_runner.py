@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kdsl.bench import runner
-from kdsl.bench.contender import Answer, Contender
+from kdsl.bench.contender import MOST, TURN, Answer, Contender, best_in_a_turn, timed_in_a_turn
 from kdsl.bench.machine import Machine
 from kdsl.bench.own import Kdsl
 from kdsl.bench.peers import Cvxpy, SnapML, contenders, version
@@ -280,3 +280,18 @@ def test_a_solver_of_cvxpys_counts_as_installed_with_cvxpy_only() -> None:
     assert version(Kdsl()) is not None
     assert version(SnapML("no such machine", "no-such-package")) is None
     assert version(Cvxpy("OSQP", "no-such-package")) is None
+
+
+def test_a_turn_is_one_long_run_or_several_short_ones_of_which_the_best_counts() -> None:
+    calls: list[float] = []
+
+    def run() -> float:
+        calls.append(0.001 if len(calls) == 2 else 0.003)
+        time.sleep(calls[-1])
+        return calls[-1]
+
+    assert best_in_a_turn(run, lambda seconds: seconds) == 0.001
+    assert 3 <= len(calls) <= MOST
+    calls.clear()
+    result, told = timed_in_a_turn(lambda: calls.append(time.sleep(TURN)))  # type: ignore[arg-type,func-returns-value]
+    assert result is None and len(calls) == 1 and told.seconds >= TURN

@@ -15,7 +15,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("group", nargs="?", choices=GROUPS, help="which rows (all groups, one after another)")
     parser.add_argument("--quick", action="store_true", help="small problems, at most a minute in all")
     parser.add_argument("--budget", type=positive, metavar="SECONDS", help="leave out what does not fit")
-    parser.add_argument("--repeat", type=count, default=3, metavar="N", help="the best of this many runs (3)")
+    parser.add_argument("--repeat", type=count, default=3, metavar="N", help="the best of this many turns (3)")
     parser.add_argument("--only", default="", metavar="WORD", help="rows whose name has this in it")
     parser.add_argument("--write", action="store_true", help=f"put the results in {RESULTS}")
     parser.add_argument("--json", action="store_true", help="print one JSON array instead of the tables")
@@ -38,7 +38,7 @@ def run(arguments: Namespace, console: Console) -> int:
     from itertools import groupby
     from pathlib import Path
 
-    from kdsl.bench.machine import describe_machine
+    from kdsl.bench.machine import describe_machine, touch_memory
     from kdsl.bench.peers import contenders
     from kdsl.bench.rows import rows_of
     from kdsl.bench.runner import run_rows
@@ -60,6 +60,8 @@ def run(arguments: Namespace, console: Console) -> int:
     packages = dict.fromkeys([*(contender.package for contender in contenders()), "numpy", "scipy"])
     machine = describe_machine(tuple(packages))
     console.err("".join(f"{line}\n" for line in machine.lines))
+    if not arguments.quick:
+        touch_memory()
     budget = arguments.budget or (QUICK_BUDGET if arguments.quick else None)
     listings, missed = [], False
     for group, ran in groupby(run_rows(rows, arguments.repeat, budget), lambda result: result.row.group):
