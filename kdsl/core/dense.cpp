@@ -64,13 +64,12 @@ bool worth_pinning(std::int64_t some, std::int64_t below, std::int64_t m) {
 }  // namespace
 
 template <class T, class K>
-Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, const K* gram,
-                   std::int64_t stride, const Micro& micro, Pool& pool, Exchange* exchange)
+Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set,
+                   GramBlock<K>& block, const Micro& micro, Pool& pool, Exchange* exchange)
     : h_(h),
       classes_(classes),
       set_(set),
-      gram_(gram),
-      stride_(stride),
+      block_(block),
       n_(std::int64_t(set.size())),
       micro_(micro),
       passes_(micro.passes<T, K>()),
@@ -79,7 +78,9 @@ Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector
       f_(aligned<T>(n_)),
       above_(aligned<T>(n_)),
       below_(aligned<T>(n_)),
-      diagonal_(aligned<T>(n_)) {
+      diagonal_(aligned<T>(n_)),
+      own_(n_) {
+    for (std::int64_t k = 0; k < n_; ++k) own_[k] = block.diagonal(k);
     std::int64_t i = 0;
     for (std::int64_t c = 0; c < classes.size(); ++c) {
         const std::int64_t first = i;
@@ -99,14 +100,15 @@ void Dense<T, K>::refresh_sides(std::int64_t i, double t) {
     const Separable::Sides sides = h_.sides(set_[i], t);
     above_[i] = T(sides.above);
     below_[i] = T(sides.below);
-    diagonal_[i] = T(double(gram_[i * stride_ + i]) + sides.curvature);
+    diagonal_[i] = T(own_[i] + sides.curvature);
 }
 
 template <class T, class K>
 void Dense<T, K>::update(std::int64_t a, double da, std::int64_t b, double db) {
+    const K *const row_a = block_.row(a), *const row_b = block_.row(b);
     for (Segment& s : segments_)
-        s.extremes = passes_.update(&f_[s.begin], gram_ + a * stride_ + s.begin, gram_ + b * stride_ + s.begin, T(da),
-                                    T(db), &above_[s.begin], &below_[s.begin], s.count);
+        s.extremes = passes_.update(&f_[s.begin], row_a + s.begin, row_b + s.begin, T(da), T(db), &above_[s.begin],
+                                    &below_[s.begin], s.count);
 }
 
 // Fills direction_ with the way to go and returns m - M.
@@ -148,7 +150,7 @@ double Dense<T, K>::choose(double eps) {
     }
     const std::int64_t i = worst->begin + e.riser;
     std::int64_t j = passes_.second_order(&f_[worst->begin], &below_[worst->begin],
-                                          gram_ + i * stride_ + worst->begin, &diagonal_[worst->begin], e.rise,
+                                          block_.row(i) + worst->begin, &diagonal_[worst->begin], e.rise,
                                           diagonal_[i], T(kFloor<K>), worst->count);
     if (j < 0) j = e.faller;
     direction_.add(i, 1.0);
@@ -157,12 +159,14 @@ double Dense<T, K>::choose(double eps) {
 }
 
 template <class T, class K>
-double Dense<T, K>::curvature() const {
+double Dense<T, K>::curvature() {
     double sum = 0;
-    const auto& k = direction_.coordinate;
-    for (std::size_t a = 0; a < k.size(); ++a)
-        for (std::size_t b = 0; b < k.size(); ++b)
-            sum += direction_.speed[a] * direction_.speed[b] * double(gram_[k[a] * stride_ + k[b]]);
+    const auto& [k, speed] = direction_;
+    for (std::size_t a = 0; a < k.size(); ++a) {
+        sum += speed[a] * speed[a] * own_[k[a]];
+        for (std::size_t b = a + 1; b < k.size(); ++b)
+            sum += 2 * speed[a] * speed[b] * double(block_.row(k[a])[k[b]]);
+    }
     return sum;
 }
 
@@ -216,7 +220,7 @@ StepEnd Dense<T, K>::move(std::vector<double>& t, double slope, double curvature
     moved_.clear();
     for (std::size_t a = 0; a < k.size(); ++a) {
         const double d = direction_.speed[a];
-        size += d * d * std::abs(double(gram_[k[a] * stride_ + k[a]]));
+        size += d * d * std::abs(own_[k[a]]);
         touched_.push_back(set_[k[a]]);
         moved_.push_back(t[set_[k[a]]]);
     }
@@ -298,9 +302,10 @@ bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>&
     const std::int64_t stride = (m + 31) / 32 * 32;  // whole lines of the cache
     const Aligned<K> matrix = aligned<K>(std::size_t(m * stride));
     std::vector<double> gradient(m), columns(m * r);
+    block_.fetch(free_, pool_);
     pool_.run(m, [&](std::int64_t a, int) {
         const std::int64_t i = free_[order[a]];
-        const K* row = gram_ + i * stride_;
+        const K* row = block_.at(i);
         for (std::int64_t b = a; b < m; ++b) matrix[a * stride + b] = row[free_[order[b]]];
         matrix[a * stride + a] += K(room[order[a]].curvature);
         gradient[a] = double(f_[i]) + double(above_[i]);
@@ -356,7 +361,7 @@ std::vector<double> Dense<T, K>::product(const std::vector<double>& way) const {
             double by[4];
             for (std::int64_t p = 0; p < 4; ++p) {
                 const std::int64_t place = rows[std::min(a + p, count - 1)];
-                from[p] = gram_ + free_[place] * stride_ + first;
+                from[p] = block_.at(free_[place]) + first;
                 by[p] = a + p < count ? way[place] : 0.0;
             }
             micro_.combine<K>()(&image[first], from, by, width);

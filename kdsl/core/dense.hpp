@@ -1,4 +1,4 @@
-// Sequential minimal optimisation on a stored block of Q.
+// Sequential minimal optimisation on a block of Q.
 //
 // Solves   the normal form over a set of coordinates, the others held, to m - M <= eps.
 // Given    the block of Q (precision K), the gradient f of the quadratic part there (precision T), and t.
@@ -17,6 +17,7 @@
 #include "classes.hpp"
 #include "control.hpp"
 #include "exchange.hpp"
+#include "gram_block.hpp"
 #include "micro.hpp"
 #include "newton.hpp"
 #include "separable.hpp"
@@ -36,9 +37,9 @@ struct DenseResult {
 template <class T, class K>
 class Dense {
 public:
-    // `set` lists coordinates of the whole problem in increasing order; gram is set x set, rows `stride` apart.
-    Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, const K* gram,
-          std::int64_t stride, const Micro& micro, Pool& pool, Exchange* exchange);
+    // `set` lists coordinates of the whole problem in increasing order; `block` is theirs and outlives this object.
+    Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, GramBlock<K>& block,
+          const Micro& micro, Pool& pool, Exchange* exchange);
 
     // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the set, and `goal` the
     // m - M to which more runs like this one are to lead.
@@ -58,7 +59,7 @@ private:
     void refresh_sides(std::int64_t i, double t);
     void update(std::int64_t a, double da, std::int64_t b, double db);
     double choose(double eps);
-    double curvature() const;
+    double curvature();
     StepEnd move(std::vector<double>& t, double slope, double curvature, bool& any);
     // How far a free coordinate may go either way inside its piece, and the piece's curvature.
     struct Room {
@@ -74,8 +75,8 @@ private:
     const Separable& h_;
     const Classes& classes_;
     const std::vector<std::int64_t>& set_;
-    const K* gram_;
-    std::int64_t stride_, n_;
+    GramBlock<K>& block_;
+    std::int64_t n_;
     const Micro& micro_;
     const Passes<T, K>& passes_;
     Pool& pool_;
@@ -84,7 +85,8 @@ private:
     int since_exchange_ = 0;
     std::vector<double> rise_, fall_;
     std::vector<std::int64_t> segment_of_class_;
-    Aligned<T> f_, above_, below_, diagonal_;
+    Aligned<T> f_, above_, below_, diagonal_;  // diagonal_: of Q, and the curvature of h
+    std::vector<double> own_;                  // of Q
     Direction direction_;  // in positions of `set`
     std::vector<std::int64_t> touched_, free_;
     std::vector<double> moved_;

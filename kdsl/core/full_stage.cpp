@@ -38,10 +38,11 @@ public:
     }
 
 private:
-    // The Gram matrix in one precision, and working sets taken from it.
+    // The Gram matrix in one precision, or where it is large, working sets taken from it.
     template <class K>
     struct Stored {
         Aligned<K> gram;
+        std::unique_ptr<GramBlock<K>> block;
         std::unique_ptr<StoredHessian<K>> hessian;
         std::unique_ptr<Problem> problem;
         std::unique_ptr<Stage> stage;
@@ -54,11 +55,14 @@ private:
         const std::int64_t n = problem_.size(), stride = (n + 31) / 32 * 32;
         if (!stored.gram) {
             stored.gram = aligned<K>(std::size_t(n) * stride);
-            problem_.hessian.block(all_, stored.gram.get(), stride, pool_);
-            out.entries = double(n) * double(n);
+            if (n <= kAtOnce)
+                stored.block =
+                    std::make_unique<GramBlock<K>>(problem_.hessian, all_, stored.gram.get(), stride, pool_);
         }
         if (n > kAtOnce) {
             if (!stored.stage) {
+                problem_.hessian.block(all_, stored.gram.get(), stride, pool_);
+                out.entries = double(n) * double(n);
                 stored.hessian = std::make_unique<StoredHessian<K>>(stored.gram.get(), n, stride, micro_);
                 stored.problem = std::make_unique<Problem>(
                     Problem{problem_.h, problem_.classes, *stored.hessian, problem_.constant});
@@ -69,11 +73,12 @@ private:
             return result;
         }
         if (!solver)
-            solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, stored.gram.get(), stride,
-                                                   micro_, pool_, exchange_);
+            solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, *stored.block, micro_, pool_,
+                                                   exchange_);
         const std::int64_t before = control_.iterations;
         DenseResult result = solver->run(t, f, goal.eps, goal.eps, kSteps * (n + kAtOnce), control_);
         solver->gradient(f);
+        out.entries = stored.block->take_computed();
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;
         out.ray = std::move(result.ray);

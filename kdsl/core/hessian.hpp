@@ -12,6 +12,18 @@ namespace kdsl {
 
 using Indices = std::vector<std::int64_t>;
 
+// The block of a set, one row at a time and in single precision, from several threads at once.
+class SetRows {
+public:
+    // Numbers to which a row is filled up.
+    static constexpr std::int64_t kUnit = 32;
+
+    virtual ~SetRows() = default;
+    virtual double diagonal(std::int64_t i) const = 0;
+    // out[j] = Q[set[i], set[j]].
+    virtual void row(std::int64_t i, float* out) const = 0;
+};
+
 class RowSource {
 public:
     virtual ~RowSource() = default;
@@ -44,6 +56,9 @@ public:
     // out[i * stride + j] = Q[set[i], set[j]].
     virtual void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) = 0;
     virtual void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) = 0;
+
+    // The same, each row for itself, where that costs no more; else nullptr. `set` and this object have to stay.
+    virtual std::unique_ptr<SetRows> set_rows(const Indices& /*set*/, Pool& /*pool*/) { return nullptr; }
 
     // Where rows can be had as well, else nullptr.
     virtual RowSource* row_source() { return nullptr; }

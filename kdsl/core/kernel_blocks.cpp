@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "aligned.hpp"
+#include "hessian.hpp"
 
 namespace kdsl {
 
@@ -30,6 +31,9 @@ template <class T>
 bool worth_mirroring(std::int64_t features, const Micro& micro) {
     return 2 * features * std::int64_t(sizeof(T)) >= 3 * std::int64_t(micro.width);
 }
+
+// Bytes of packed points that a row finds in the nearest cache.
+constexpr std::int64_t kNearest = 48 << 10;
 
 double unit_of(const LatticePoints& points) { return points.unit(); }
 template <class Points>
@@ -200,6 +204,45 @@ void KernelBlocks::compute(const std::vector<std::int64_t>& row_index, const std
         if constexpr (std::is_floating_point_v<T>)
             if (points.cols->sparse()) points.cols->unpack(&col_index[first], count, s.panel.get());
     });
+}
+
+std::unique_ptr<KernelBlocks::Rows> KernelBlocks::rows(const std::vector<std::int64_t>& index, Pool& pool) {
+    const std::int64_t bytes = std::int64_t(index.size()) * rows_source_.features * std::int64_t(sizeof(float));
+    if (!same_points() || rows_source_.sparse() || has_limbs() || bytes > kNearest) return nullptr;
+    if (std::ranges::any_of(index, [](std::int64_t i) { return i < 0; })) return nullptr;
+    const Copy<float>& points = copy<float>(pool);
+    return std::make_unique<Rows>(form_of(points, false), *points.rows, index, micro_);
+}
+
+KernelBlocks::Rows::Rows(const Form& form, const Points<float>& points, const std::vector<std::int64_t>& index,
+                         const Micro& micro)
+    : form_(form),
+      points_(points),
+      micro_(micro),
+      index_(index),
+      panels_((std::int64_t(index.size()) + kPanel<float> - 1) / kPanel<float>),
+      panel_(aligned<float>(std::size_t(panels_ * points.features()) * kPanel<float>)),
+      bias_(aligned<float>(std::size_t(panels_) * kPanel<float>)) {
+    constexpr std::int64_t P = kPanel<float>;
+    static_assert(P == SetRows::kUnit);
+    for (std::int64_t p = 0; p < panels_; ++p)
+        points.pack(&index_[p * P], std::min(P, std::int64_t(index_.size()) - p * P), micro,
+                    &panel_[p * points.features() * P], &bias_[p * P]);
+}
+
+void KernelBlocks::Rows::row(std::int64_t i, float* out) const {
+    micro_.row_f(form_, points_.row(index_[i]), points_.row_bias(index_[i]), std::size_t(points_.features()),
+                 panel_.get(), bias_.get(), std::size_t(panels_), out);
+}
+
+// Where it is not 1, as a row has it.
+double KernelBlocks::Rows::diagonal(std::int64_t i) const {
+    if (form_.kind == Kind::gaussian || form_.kind == Kind::gaussian_near || form_.kind == Kind::laplacian) return 1;
+    constexpr std::int64_t P = kPanel<float>;
+    alignas(64) float values[P];
+    micro_.row_f(form_, points_.row(index_[i]), points_.row_bias(index_[i]), std::size_t(points_.features()),
+                 &panel_[i / P * points_.features() * P], &bias_[i / P * P], 1, values);
+    return values[i % P];
 }
 
 // sum_i coefficient[i] <x_i, z_j> = <sum_i coefficient[i] x_i, z_j>, in double precision whatever is asked for.

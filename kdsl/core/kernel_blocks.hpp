@@ -39,6 +39,12 @@ public:
     void block(const std::vector<std::int64_t>& row_index, const std::vector<std::int64_t>& col_index, Value<T>* out,
                std::int64_t stride, Pool& pool);
 
+    // The rows k(index[i], index[.]) of a block one at a time, in single precision and filled up to whole panels, by any
+    // thread: where the points of a block lie in the nearest cache, that costs no more than all at once.
+    class Rows;
+    // nullptr where it does, or an index is -1.
+    std::unique_ptr<Rows> rows(const std::vector<std::int64_t>& index, Pool& pool);
+
     // Takes sums[j] = sum_i coefficient[i] k(row_index[i], col_index[first + j]), the terms in precision T, for a few
     // columns at a time, in the thread that computed them.
     using Take = std::function<void(std::int64_t first, std::int64_t count, const double* sums)>;
@@ -89,6 +95,22 @@ private:
     std::optional<Extent> extent_;
     std::tuple<Copy<Pair>, Copy<Limbs>, Copy<float>, Copy<double>> copies_;
     std::mutex copying_;
+};
+
+class KernelBlocks::Rows {
+public:
+    Rows(const Form& form, const Points<float>& points, const std::vector<std::int64_t>& index, const Micro& micro);
+
+    void row(std::int64_t i, float* out) const;
+    double diagonal(std::int64_t i) const;
+
+private:
+    Form form_;
+    const Points<float>& points_;
+    const Micro& micro_;
+    std::vector<std::int64_t> index_;
+    std::int64_t panels_;
+    Aligned<float> panel_, bias_;  // of all points, packed
 };
 
 }  // namespace kdsl

@@ -120,6 +120,9 @@ struct Micro {
     Panels<float> panels_f;
     Panels<double> panels_d;
     Panels<Pair> panels_l;  // nothing where that would not be quicker
+    // out[p * kPanel + point] = k(x, point of panel p), for `count` panels one behind the other.
+    void (*row_f)(const Form&, const float* x, float bias, std::size_t features, const float* panels,
+                  const float* panel_biases, std::size_t count, float* out);
     // to += sum of by[p] from[p] over four rows of n numbers.
     void (*combine_f)(double* to, const float* const* from, const double* by, std::int64_t n);
     void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);

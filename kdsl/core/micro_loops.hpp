@@ -469,6 +469,21 @@ void block(const Form& form, const T* rows, const Bias<T>* row_bias, Size count,
 }
 
 template <class T>
+void row(const Form& form, const T* x, T bias, Size features, const T* panels, const T* panel_biases, Size count,
+         T* out) {
+    constexpr Size L = Size(kLanes<T>), P = kPanel<T>;
+    by_kind(form.kind, [&]<Kind k>() {
+        for (Size p = 0; p < count; ++p, panels += features * P, panel_biases += P, out += P)
+            for (Size lane = 0; lane < P; lane += 2 * L)
+                group<k, 1>(form, x, &bias, features, panels + lane, panel_biases + lane,
+                            [&](Size, Vector<T> a, Vector<T> b) __attribute__((always_inline)) {
+                                store<T>(out + lane, a);
+                                store<T>(out + lane + L, b);
+                            });
+    });
+}
+
+template <class T>
 void accumulate(const Form& form, const T* rows, const Bias<T>* row_bias, const Value<T>* coefficient, Size count,
                 Size features, const T* panel, const Bias<T>* panel_bias, Value<T>* out) {
     constexpr Size L = Size(kLanes<T>);
@@ -563,6 +578,7 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
 #else
     {},
 #endif
+    row<float>,
     combine<float>,
     combine<double>,
     extremes<double>,

@@ -167,6 +167,32 @@ void NativeHessian::single_block(const Indices& row_set, const Indices& col_set,
     });
 }
 
+// Rows of atoms of one point each.
+class NativeHessian::SingleRows final : public SetRows {
+public:
+    SingleRows(std::unique_ptr<KernelBlocks::Rows> rows, const Single& set) : rows_(std::move(rows)) {
+        if (set.same == 0 || set.same * set.same != 1) scale_.assign(set.scale.begin(), set.scale.end());
+    }
+    double diagonal(std::int64_t i) const override {
+        return rows_->diagonal(i) * (scale_.empty() ? 1.0 : double(scale_[i]) * double(scale_[i]));
+    }
+    void row(std::int64_t i, float* out) const override {
+        rows_->row(i, out);
+        for (std::size_t j = 0; j < scale_.size(); ++j) out[j] *= scale_[i] * scale_[j];
+    }
+
+private:
+    std::unique_ptr<KernelBlocks::Rows> rows_;
+    std::vector<float> scale_;  // the coefficients, where they are not all 1 or all -1
+};
+
+std::unique_ptr<SetRows> NativeHessian::set_rows(const Indices& set, Pool& pool) {
+    if (!single_ || rough_) return nullptr;
+    const Single points = single(set);
+    std::unique_ptr<KernelBlocks::Rows> rows = blocks_.rows(points.points, pool);
+    return rows == nullptr ? nullptr : std::make_unique<SingleRows>(std::move(rows), points);
+}
+
 // The points of atoms of one point each, -1 for none, and their coefficients.
 NativeHessian::Single NativeHessian::single(const Indices& set) const {
     Single out{Indices(set.size(), -1), std::vector<double>(set.size(), 1.0), 0};

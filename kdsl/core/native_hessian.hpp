@@ -39,6 +39,7 @@ public:
     void set_rough(bool rough) override { rough_ = rough; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
+    std::unique_ptr<SetRows> set_rows(const Indices& set, Pool& pool) override;
     RowSource* row_source() override { return single_ && !linear_ ? this : nullptr; }
     bool whole() const override { return false; }
     void rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) override;
@@ -50,6 +51,7 @@ public:
 
 private:
     class SingleSums;
+    class SingleRows;
     template <class T>
     void any_block(const Indices& set, T* out, std::int64_t stride, Pool& pool);
     struct Single {

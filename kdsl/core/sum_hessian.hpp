@@ -39,6 +39,9 @@ public:
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override {
         add_blocks(set, out, stride, pool);
     }
+    std::unique_ptr<SetRows> set_rows(const Indices& set, Pool& pool) override {
+        return terms_.size() == 1 ? terms_.front()->set_rows(set, pool) : nullptr;
+    }
     RowSource* row_source() override {
         sources_.clear();
         for (Hessian* term : terms_)

@@ -180,13 +180,12 @@ private:
             gram = aligned<K>(std::size_t(most));
             room_[sizeof(K) == 8] = most;
         }
-        Hessian& hessian = problem_.hessian;
         Pool& pool = late_.parts() > 0 ? alone_ : pool_;
-        hessian.block(set, gram.get(), stride, cheap_ && size <= usual_ ? alone_ : pool);
-        out.entries += double(size) * double(size);
-        Dense<T, K> dense(problem_.h, problem_.classes, set, gram.get(), stride, micro_, pool, exchange_);
+        GramBlock<K> block(problem_.hessian, set, gram.get(), stride, cheap_ && size <= usual_ ? alone_ : pool);
+        Dense<T, K> dense(problem_.h, problem_.classes, set, block, micro_, pool, exchange_);
         const DenseResult result = dense.run(t, near_, eps, goal, kSteps * size + 1000, control_);
         dense.gradient(near_);
+        out.entries += block.take_computed();
         return result;
     }
     Aligned<float>& room(float) { return single_; }
