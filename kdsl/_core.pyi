@@ -32,6 +32,7 @@ class KernelHessian:
         start: Longs,
         point: Longs,
         coefficient: Floats,
+        threads: int,
     ) -> None: ...
 
 class Expansion:

@@ -1,19 +1,25 @@
 // Memory on cache-line boundaries, in huge pages where it is large.
+//
+// Large pieces that are given back are kept for the next solve: the system clears every page that it hands out, which
+// may take longer than computing what is written there. Meanwhile it is free to take their pages for something else.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace kdsl {
 
+struct Memory {
+    void* at;
+    std::size_t bytes;
+};
+// At least `bytes` of room, uninitialised; throws std::bad_alloc.
+Memory take_memory(std::size_t bytes);
+void give_back(Memory memory) noexcept;
+
 struct Release {
-    void operator()(void* p) const { std::free(p); }
+    std::size_t bytes = 0;
+    void operator()(void* p) const noexcept { give_back({p, bytes}); }
 };
 template <class T>
 using Aligned = std::unique_ptr<T[], Release>;
@@ -21,15 +27,8 @@ using Aligned = std::unique_ptr<T[], Release>;
 // Uninitialised room for n numbers; throws std::bad_alloc.
 template <class T>
 Aligned<T> aligned(std::size_t n) {
-    const std::size_t huge = std::size_t(2) << 20, line = 64;
-    const std::size_t unit = n * sizeof(T) >= 4 * huge ? huge : line;
-    const std::size_t bytes = (n * sizeof(T) / unit + 1) * unit;
-    void* p = std::aligned_alloc(unit, bytes);
-    if (p == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-    if (unit == huge) madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-    return Aligned<T>(static_cast<T*>(p));
+    const Memory memory = take_memory(n * sizeof(T));
+    return Aligned<T>(static_cast<T*>(memory.at), Release{memory.bytes});
 }
 
 }  // namespace kdsl

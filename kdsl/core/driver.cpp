@@ -93,7 +93,7 @@ bool solves(const Case& c) {
         atoms.start.push_back(std::int64_t(atoms.point.size()));
     }
     const double gamma = c.d > 5 ? 1 / double(c.d) : 0.5;
-    NativeHessian one(KernelSpec{c.kind, gamma, 1.0, 2}, points, {}, atoms, choose_micro());
+    NativeHessian one(KernelSpec{c.kind, gamma, 1.0, 2}, points, {}, atoms, choose_micro(), 2);
     SumHessian hessian({&one});
     const Problem problem{separable_of(c, random), classes_of(c.shape, c.n), hessian, 0.0};
     Options options;

@@ -130,7 +130,8 @@ struct KernelOnPoints {
     std::unique_ptr<NativeHessian> hessian;
 
     KernelOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
-                   const std::optional<Doubles>& centre, const Longs& start, const Longs& point, const Doubles& coefficient)
+                   const std::optional<Doubles>& centre, const Longs& start, const Longs& point,
+                   const Doubles& coefficient, int threads)
         : view(points) {
         Atoms atoms{vector_of(start), vector_of(point), vector_of(coefficient)};
         if (atoms.start.empty() || atoms.start.front() != 0 ||
@@ -139,8 +140,11 @@ struct KernelOnPoints {
             throw std::invalid_argument("the arrays of the atoms do not fit together");
         for (const std::int64_t p : atoms.point)
             if (p < 0 || p >= view.count()) throw std::invalid_argument("an atom names a point that is not there");
-        hessian = std::make_unique<NativeHessian>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
-                                                  centre_of(centre, view), std::move(atoms), choose_micro());
+        const KernelSpec kernel{kind_of(kind), gamma, offset, degree};
+        std::vector<double> middle = centre_of(centre, view);
+        const nb::gil_scoped_release no_lock;
+        hessian = std::make_unique<NativeHessian>(kernel, view.source(), std::move(middle), std::move(atoms),
+                                                  choose_micro(), threads);
     }
 };
 
@@ -466,9 +470,9 @@ NB_MODULE(_core, module) {
                     "value"_a.noconvert(), "features"_a);
     nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and compressed atoms S.")
         .def(nb::init<const std::string&, double, double, int, const PointsView&,
-                      const std::optional<Doubles>&, const Longs&, const Longs&, const Doubles&>(),
-             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none(), "start"_a.noconvert(), "point"_a.noconvert(),
-             "coefficient"_a.noconvert());
+                      const std::optional<Doubles>&, const Longs&, const Longs&, const Doubles&, int>(),
+             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none(),
+             "start"_a.noconvert(), "point"_a.noconvert(), "coefficient"_a.noconvert(), "threads"_a);
     nb::class_<ExpansionOnPoints>(module, "Expansion", "sum_i coefficient[i] k(point i, z) at many z, the points kept.")
         .def(nb::init<const std::string&, double, double, int, const PointsView&, const std::optional<Doubles>&>(),
              "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none())

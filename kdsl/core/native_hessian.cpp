@@ -41,12 +41,12 @@ KernelBlocks::Take into(std::vector<double>& image) {
 }  // namespace
 
 NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
-                             Atoms atoms, const Micro& micro)
+                             Atoms atoms, const Micro& micro, int threads)
     : centre_(std::move(centre)),
       points_(points.count),
       features_(points.features),
       linear_(kernel.kind == Kind::linear),
-      extent_(extent_of(centred(points, centre_))),
+      extent_(extent_of(centred(points, centre_), threads)),
       fits_single_(fits_single(kernel, extent_)),
       blocks_(kernel, centred(points, centre_), centred(points, centre_), micro, extent_),
       atoms_(std::move(atoms)),

@@ -25,9 +25,10 @@ struct Atoms {
 
 class NativeHessian final : public Hessian, public RowSource {
 public:
-    // `centre`, if it is one, is subtracted from dense points. Throws std::invalid_argument for one that is not finite.
+    // `centre`, if it is one, is subtracted from dense points, at which so many threads look. Throws
+    // std::invalid_argument for one that is not finite.
     NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre, Atoms atoms,
-                  const Micro& micro);
+                  const Micro& micro, int threads);
 
     std::int64_t size() const override { return atoms_.size(); }
     bool has_single() const override { return fits_single_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -61,10 +62,16 @@ double PointSource::dot(std::int64_t i, const double* v) const {
     return sum;
 }
 
-Extent extent_of(const PointSource& source) {
+namespace {
+
+// Features that one task looks at.
+constexpr std::int64_t kLooked = 1 << 18;
+
+// Of points begin to end - 1.
+Extent extent_of(const PointSource& source, std::int64_t begin, std::int64_t end) {
     const double* values = source.sparse() ? source.value : source.dense;
     Extent out;
-    for (std::int64_t i = 0; i < source.count; ++i) {
+    for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t first = source.sparse() ? source.start[i] : i * source.features;
         const std::int64_t count = (source.sparse() ? source.start[i + 1] : (i + 1) * source.features) - first;
         constexpr int kParts = 8;  // that do not wait for one another
@@ -90,6 +97,32 @@ Extent extent_of(const PointSource& source) {
         out.norm = std::max(out.norm, std::sqrt(square[0]));
         out.norm1 = std::max(out.norm1, sum[0]);
         out.feature = std::max(out.feature, most[0]);
+    }
+    return out;
+}
+
+}  // namespace
+
+Extent extent_of(const PointSource& source, int threads) {
+    const std::int64_t some = std::max<std::int64_t>(1, kLooked / std::max<std::int64_t>(1, source.features));
+    const std::int64_t tasks = (source.count + some - 1) / some;
+    if (tasks <= 1) return extent_of(source, 0, source.count);
+    std::vector<Extent> part(tasks);
+    std::vector<std::exception_ptr> error(tasks);
+    Pool pool(int(std::min<std::int64_t>(threads, tasks)), [] {});
+    pool.run(tasks, [&](std::int64_t task, int) {
+        try {
+            part[task] = extent_of(source, task * some, std::min(source.count, (task + 1) * some));
+        } catch (const std::invalid_argument&) {
+            error[task] = std::current_exception();
+        }
+    });
+    Extent out;
+    for (std::int64_t task = 0; task < tasks; ++task) {
+        if (error[task]) std::rethrow_exception(error[task]);
+        out.norm = std::max(out.norm, part[task].norm);
+        out.norm1 = std::max(out.norm1, part[task].norm1);
+        out.feature = std::max(out.feature, part[task].feature);
     }
     return out;
 }

@@ -54,8 +54,8 @@ double scale_of(const KernelSpec& kernel);
 struct Extent {
     double norm = 0, norm1 = 0, feature = 0;
 };
-// Throws std::invalid_argument, naming the point, where a feature is not a finite number.
-Extent extent_of(const PointSource& source);
+// Throws std::invalid_argument, naming the first point, where a feature is not a finite number.
+Extent extent_of(const PointSource& source, int threads = 1);
 
 // The largest value that the kernel's sum may take on such points, and so bounds the kernel's values.
 double largest_sum(const KernelSpec& kernel, const Extent& extent);

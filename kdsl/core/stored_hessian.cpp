@@ -133,9 +133,10 @@ void RowStore<K>::any_block(const Indices& set, T* out, std::int64_t stride, Poo
         if (!stored) other.push_back(set[i]);
     }
     const std::int64_t n = std::int64_t(other.size());
+    computed_ += double(n) * double(n);
+    if (kept.empty()) return inner_.block(set, out, stride, pool);
     const Aligned<T> rest = aligned<T>(std::size_t(n * n));
     if (n > 0) inner_.block(other, rest.get(), n, pool);
-    computed_ += double(n) * double(n);
     pool.run(std::int64_t(set.size()), [&](std::int64_t i, int) {
         T* const to = out + i * stride;
         if (const K* const from = row_[set[i]])
@@ -143,8 +144,9 @@ void RowStore<K>::any_block(const Indices& set, T* out, std::int64_t stride, Poo
         else
             for (const std::int64_t j : kept) to[j] = T(row_[set[j]][set[i]]);
     });
-    for (std::int64_t i = 0; i < n; ++i)
+    pool.run(n, [&](std::int64_t i, int) {
         for (std::int64_t j = 0; j < n; ++j) out[fresh[i] * stride + fresh[j]] = rest[i * n + j];
+    });
 }
 
 template <class K>

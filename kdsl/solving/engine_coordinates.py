@@ -150,15 +150,19 @@ def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
     """
     columns = matrix.shape[1]
     label, scale = np.full(columns, -1, np.int64), np.ones(columns)
-    entries = np.count_nonzero(matrix, axis=0) if isinstance(matrix, np.ndarray) else np.diff(matrix.indptr)
-    some = np.flatnonzero(entries)
+    if isinstance(matrix, np.ndarray):
+        entries = sum((row != 0 for row in matrix), np.zeros(columns, np.int64))
+    else:
+        entries = np.diff(matrix.indptr)
     if entries.max(initial=0) <= 1:
         if isinstance(matrix, np.ndarray):
-            label[some] = np.argmax(matrix[:, some] != 0, axis=0) if len(some) else 0
-            scale[some] = matrix[label[some], some]
+            for number, row in enumerate(matrix):
+                there = row != 0
+                label[there], scale[there] = number, row[there]
         else:
-            label[some], scale[some] = matrix.indices, matrix.data
+            label[entries > 0], scale[entries > 0] = matrix.indices, matrix.data
         return label, scale, None
+    some = np.flatnonzero(entries)
     dense = (matrix if isinstance(matrix, np.ndarray) else matrix.toarray())[:, some].T
     label[some], scale[some], direction = directions_of(dense)
     return label, scale, direction

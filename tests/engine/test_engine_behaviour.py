@@ -277,6 +277,22 @@ def test_same_input_same_bits(strategy):
     assert first.tobytes() == second.tobytes()
 
 
+@pytest.mark.parametrize("strategy", ["full", "stored_rows"])
+def test_memory_that_another_solve_has_used_changes_nothing(strategy):
+    """Pieces of 8 MiB and more are kept for the next solve, in the state in which they were given back."""
+
+    def solve(n, seed):
+        X, y = two_clouds(n, d=20, seed=seed, apart=2.0)
+        problem = svc(PointsGram(NativeKernel("gaussian", X, 0.05)), y, 1.0)
+        return engine.solve(problem, tol=1e-6, threads=2, strategy=strategy).theta.tobytes()
+
+    first = solve(2100, 1)
+    solve(2300, 2)
+    assert solve(2100, 1) == first
+    with ThreadPoolExecutor(3) as pool:
+        assert set(pool.map(lambda _: solve(2100, 1), range(3))) == {first}
+
+
 def test_a_warm_start_costs_less():
     X, y = two_clouds(1500)
     problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 1.0)

@@ -116,7 +116,7 @@ def solve(
         classes.direction,
         np.ascontiguousarray(v),
         any_start,
-        _hessians(problem, form),
+        _hessians(problem, form, threads),
         problem.constant + constant,
         tol,
         -1.0 if kkt_tol is None else kkt_tol,
@@ -158,7 +158,7 @@ def _shifts(problem: NormalForm) -> tuple[Floats, float]:
     return linear, constant
 
 
-def _hessians(problem: NormalForm, form: EngineForm) -> list[_core.KernelHessian | _core.RowsHessian]:
+def _hessians(problem: NormalForm, form: EngineForm, threads: int) -> list[_core.KernelHessian | _core.RowsHessian]:
     """The terms of Q for the core: kernels that it evaluates itself, and one function that returns rows of the rest."""
     terms: list[_core.KernelHessian | _core.RowsHessian] = []
     rest = []
@@ -169,7 +169,7 @@ def _hessians(problem: NormalForm, form: EngineForm) -> list[_core.KernelHessian
             rest.append((block, atoms))
             continue
         shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel, None), centre_of(kernel))
-        terms.append(_core.KernelHessian(*shape, atoms.start, atoms.point, atoms.coefficient))
+        terms.append(_core.KernelHessian(*shape, atoms.start, atoms.point, atoms.coefficient, threads))
     if rest or not terms:
         terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source))))
     return terms
@@ -188,19 +188,19 @@ class _Atoms(NamedTuple):
 
 
 def _atoms(atoms: sp.csc_array[Any], form: EngineForm) -> _Atoms:
-    entries = np.zeros(len(form.source), np.int64)
-    entries[: form.size] = np.diff(atoms.indptr)
-    entries = entries[form.source]
-    start = np.zeros(len(entries) + 1, np.int64)
-    np.cumsum(entries, out=start[1:])
-    first = atoms.indptr[np.minimum(form.source, form.size)].astype(np.int64)
-    taken = np.arange(start[-1]) + np.repeat(first - start[:-1], entries)
-    return _Atoms(
-        start,
-        atoms.indices[taken].astype(np.int64),
-        atoms.data[taken] / np.repeat(form.scale, entries),
-        atoms.shape[0],
-    )
+    count = len(form.source)
+    if count == form.size == atoms.nnz and (np.diff(atoms.indptr) == 1).all():  # the most usual: one point each
+        start, taken, scale = np.arange(count + 1), form.source, form.scale
+    else:
+        entries = np.zeros(count, np.int64)
+        entries[: form.size] = np.diff(atoms.indptr)
+        entries = entries[form.source]
+        start = np.zeros(count + 1, np.int64)
+        np.cumsum(entries, out=start[1:])
+        first = atoms.indptr[np.minimum(form.source, form.size)].astype(np.int64)
+        taken = np.arange(start[-1]) + np.repeat(first - start[:-1], entries)
+        scale = np.repeat(form.scale, entries)
+    return _Atoms(start, atoms.indices[taken].astype(np.int64), atoms.data[taken] / scale, atoms.shape[0])
 
 
 def native_of(block: HilbertBlock) -> NativeKernel | None:
