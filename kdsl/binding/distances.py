@@ -23,7 +23,7 @@ def squared_distances(others: Matrix) -> Callable[[Matrix], Floats]:
     if sp.issparse(others):
         return sparse_squared_distances(sp.csr_array(others))
     dense = np.asarray(others)
-    if dense.shape[1] <= DIRECT_DIMENSION:
+    if dense.shape[1] <= DIRECT_DIMENSION or len(dense) == 0:
         from scipy.spatial.distance import cdist  # slow to import, and not every kernel needs it
 
         return lambda points: np.asarray(cdist(to_dense(points), dense, "sqeuclidean"))

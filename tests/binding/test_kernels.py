@@ -309,3 +309,10 @@ def test_precomputed_training_and_new_points():
     np.testing.assert_allclose(kernel.diagonal(new), 1.0)
     np.testing.assert_allclose(Normalized(kernel).block(new, train), formula.block(t, x))
     assert "precomputed" in kernel.description
+
+
+@pytest.mark.parametrize("features", [3, 40])
+@pytest.mark.filterwarnings("error")
+def test_distances_to_no_point_at_all(features: int) -> None:
+    """What predicts where no example carries anything."""
+    assert squared_distances(np.zeros((0, features)))(np.ones((5, features))).shape == (5, 0)
