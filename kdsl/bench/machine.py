@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 SIDE, DEPTH, RUNS = 2048, 500, 3
-TOUCHED = 0.4  # of the memory that is free
+TOUCHED, MOST = 0.4, 16 * 2**30  # of the memory that is free, and bytes
 
 
 class Machine(NamedTuple):
@@ -46,7 +46,7 @@ def touch_memory() -> None:
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         return
-    np.ones(int(TOUCHED * free) // 8)
+    np.ones(int(min(TOUCHED * free, MOST)) // 8)
 
 
 def describe_machine(packages: tuple[str, ...]) -> Machine:

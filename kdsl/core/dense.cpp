@@ -163,9 +163,9 @@ double Dense<T, K>::curvature() {
     double sum = 0;
     const auto& [k, speed] = direction_;
     for (std::size_t a = 0; a < k.size(); ++a) {
-        sum += speed[a] * speed[a] * own_[k[a]];
-        for (std::size_t b = a + 1; b < k.size(); ++b)
-            sum += 2 * speed[a] * speed[b] * double(block_.row(k[a])[k[b]]);
+        const K* const row = block_.row(k[a]);  // whose own entry is rounded as the others are, which own_ is not
+        sum += speed[a] * speed[a] * double(row[k[a]]);
+        for (std::size_t b = a + 1; b < k.size(); ++b) sum += 2 * speed[a] * speed[b] * double(row[k[b]]);
     }
     return sum;
 }

@@ -85,8 +85,8 @@ private:
     int since_exchange_ = 0;
     std::vector<double> rise_, fall_;
     std::vector<std::int64_t> segment_of_class_;
-    Aligned<T> f_, above_, below_, diagonal_;  // diagonal_: of Q, and the curvature of h
-    std::vector<double> own_;                  // of Q
+    Aligned<T> f_, above_, below_, diagonal_;  // diagonal_: own_ and the curvature of h
+    std::vector<double> own_;                  // about the diagonal of Q: what a partner is chosen by
     Direction direction_;  // in positions of `set`
     std::vector<std::int64_t> touched_, free_;
     std::vector<double> moved_;

@@ -19,6 +19,7 @@ public:
     static constexpr std::int64_t kUnit = 32;
 
     virtual ~SetRows() = default;
+    // Q[set[i], set[i]], but for rounding.
     virtual double diagonal(std::int64_t i) const = 0;
     // out[j] = Q[set[i], set[j]].
     virtual void row(std::int64_t i, float* out) const = 0;

@@ -235,7 +235,6 @@ void KernelBlocks::Rows::row(std::int64_t i, float* out) const {
                  panel_.get(), bias_.get(), std::size_t(panels_), out);
 }
 
-// Where it is not 1, as a row has it.
 double KernelBlocks::Rows::diagonal(std::int64_t i) const {
     if (form_.kind == Kind::gaussian || form_.kind == Kind::gaussian_near || form_.kind == Kind::laplacian) return 1;
     constexpr std::int64_t P = kPanel<float>;

@@ -109,7 +109,7 @@ Extent extent_of(const PointSource& source, int threads) {
     if (tasks <= 1) return extent_of(source, 0, source.count);
     std::vector<Extent> part(tasks);
     std::vector<std::exception_ptr> error(tasks);
-    Pool pool(int(std::min<std::int64_t>(threads, tasks)), [] {});
+    Pool pool(int(std::clamp<std::int64_t>(threads, 1, tasks)), [] {});
     pool.run(tasks, [&](std::int64_t task, int) {
         try {
             part[task] = extent_of(source, task * some, std::min(source.count, (task + 1) * some));
