@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """How the target of a row fared; `bound`: the true ratio is at least this.
+    """How the target of a row fared; `bound`: the true ratio is at least this, as far as `everybody` was asked.
 
     None: there is nothing to compare; not a number: kdsl itself missed the tolerance.
     """
@@ -54,15 +54,21 @@ class Ratio(NamedTuple):
     bound: bool
     peer: Entry | None
     target: float | None
+    everybody: bool = True
 
     @property
     def reached(self) -> bool | None:
-        """None where no target is set or nothing can be said: a lower bound below the target decides nothing."""
+        """None where no target is set or nothing can be said.
+
+        A lower bound below the target decides nothing, nor does one above it while a peer had no turn.
+        """
         if self.target is None or self.ratio is None:
             return None
         if self.against == "itself":
             return self.ratio <= self.target
-        return True if self.ratio >= self.target else None if self.bound else False
+        if self.ratio >= self.target:
+            return True if self.everybody else None
+        return None if self.bound else False
 
 
 class Result(NamedTuple):
@@ -111,7 +117,8 @@ class Result(NamedTuple):
         best = min([*passed, *bounds], key=self._clock, default=None)
         if best is None:
             return Ratio(against, None, False, None, target)
-        return Ratio(against, self._clock(best) / own, best.outcome != "passed", best, target)
+        everybody = against != "best peer" or self.complete
+        return Ratio(against, self._clock(best) / own, best.outcome != "passed", best, target, everybody)
 
     def _clock(self, entry: Entry) -> float:
         return entry.processor if self.row.clock == "processor" else entry.seconds

@@ -130,7 +130,8 @@ def markdown(results: list[Result], machine: Machine) -> str:
             peer = ratio.peer
             who: str = "itself, without" if ratio.against == "itself" else ratio.against
             if ratio.against == "best peer" and peer is not None and not ratio.bound:
-                who = f"fastest: {peer.name}{'' if result.complete else ' (not all ran)'}"
+                who = f"fastest: {peer.name}"
+            who += "" if ratio.everybody else " (not all ran)"
             gap = "" if peer is None else "stopped" if math.isnan(peer.gap) else f"{peer.gap:.1e}"
             target = (
                 "" if ratio.target is None else f"{'at most ' if ratio.against == 'itself' else ''}{ratio.target:g}"

@@ -295,3 +295,15 @@ def test_a_turn_is_one_long_run_or_several_short_ones_of_which_the_best_counts()
     calls.clear()
     result, told = timed_in_a_turn(lambda: calls.append(time.sleep(TURN)))  # type: ignore[arg-type,func-returns-value]
     assert result is None and len(calls) == 1 and told.seconds >= TURN
+
+
+def test_no_target_is_reached_against_peers_that_had_no_turn() -> None:
+    row = Row("engine", "a row", TASK, 1e-3, (Target("best peer", 2.0), Target("scikit-learn", 2.0)), 0, 1.0)
+    own = Entry("kdsl", "1", "passed", 1.0, 1.0, 1e-4, 1e-3, 3)
+    slow = Entry("scikit-learn", "1", "stopped", 9.0, 9.0)
+    waiting = Entry("another", "1", "not run", note="the row's time is spent")
+    for outcome, told in (("stopped", slow), ("passed", slow._replace(outcome="passed", gap=1e-4))):
+        alone, hurried = Result(row, (own, told)), Result(row, (own, told, waiting))
+        assert [ratio.reached for ratio in alone.ratios] == [True, True], outcome
+        assert [ratio.reached for ratio in hurried.ratios] == [None, True], outcome
+        assert markdown([hurried], MACHINE).count("(not all ran)") == 1
