@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
@@ -20,19 +20,23 @@ SPARSE_COLUMNS = 300  # the same where the points are sparse: most of the factor
 LONG = 8  # coordinates for each of these
 LOOSE_ROWS = 2  # rows that coordinate descent meets without much ado
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
+EXPECTED = 5.0  # seconds within which the engine is done with up to FACTORISED coordinates, but for a few problems
+STEADY = ("lowrank",)  # whose time hardly depends on the numbers in a problem, and who keep to a limit of time
 
 
 @dataclass(frozen=True)
 class Route:
     """Who solves, why, what is to be known about the choice, and who could be asked if the answer falls short.
 
-    Whether those others are installed is asked when they are needed: it takes a search for their modules.
+    `steady` may have a try where the backend takes longer than EXPECTED, before it goes on. Whether any of those others
+    are installed is asked when they are needed: it takes a search for their modules.
     """
 
     backend: Backend
     reason: str
     warnings: tuple[Diagnostic, ...] = ()
     alternatives: tuple[Backend, ...] = ()
+    steady: tuple[Backend, ...] = ()
 
 
 def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Route:
@@ -51,7 +55,10 @@ def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Rout
     backend, *others = here
     fallback = [] if backend is fit[0] else [_fallback(fit[0].name, backend.name)]
     warnings = (*fallback, *_inexact(backend, tol))
-    return Route(backend, _reason(facts, backend.name), warnings, tuple(others))
+    steady: tuple[Backend, ...] = ()
+    if backend.name == "engine" and facts.size <= FACTORISED:
+        steady = tuple(by_name[name] for name in STEADY if by_name[name].refusal(facts) is None)
+    return Route(backend, _reason(facts, backend.name), warnings, tuple(others), steady)
 
 
 def _installed(backends: tuple[Backend, ...]) -> tuple[Backend, ...]:
@@ -65,6 +72,11 @@ def next_route(taken: Route, why: str) -> Route | None:
     if not here:
         return None
     backend, *others = here
+    return replace(instead_of(taken, backend, why), alternatives=tuple(others))
+
+
+def instead_of(taken: Route, backend: Backend, why: str) -> Route:
+    """The route to `backend` after one that fell short, as its warning says."""
     warning = Diagnostic(
         "K608",
         f"the backend `{taken.backend.name}` fell short, and `{backend.name}` was tried",
@@ -73,7 +85,7 @@ def next_route(taken: Route, why: str) -> Route | None:
         severity="warning",
     )
     reason = f"{taken.reason}; it fell short: by {backend.name}"
-    return Route(backend, reason, (*taken.warnings, warning), tuple(others))
+    return Route(backend, reason, (*taken.warnings, warning), taken.alternatives)
 
 
 def preferences(facts: Facts) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.rounding import ROUNDED, kernel_rounding, rounding_note
-from kdsl.solving.routing import Route, next_route, route
+from kdsl.solving.routing import EXPECTED, Route, instead_of, next_route, route
 from kdsl.solving.scalars import is_wider
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.unknowns import with_unknowns
@@ -80,9 +80,8 @@ def solve_posed(
             _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
             begin = None if start is None else moved(start, lowered.problem.separable)
-            raw = chosen.backend.solve(lowered.problem, options, begin, progress)
-            first = _Attempt(raw, certify(posed, raw.theta, lowered=lowered), chosen)
             asked = _Asked(posed, options, progress, began)
+            first = _first(asked, lowered, chosen, begin)
             raw, point, chosen = _by_others(asked, _tightened(asked, first))
     ended = time.perf_counter()
     seconds = {
@@ -158,6 +157,38 @@ class _Attempt(NamedTuple):
     chosen: Route
 
 
+def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None) -> _Attempt:
+    """The answer of the chosen backend; where that takes unusually long, steady ones have a try before it goes on."""
+    options = asked.options
+    steady = chosen.steady if _is_convex(asked.posed) else ()
+
+    def attempt(route: Route, from_there: Floats | None, seconds: float) -> _Attempt:
+        patient = replace(options, time_limit=min(asked.left, seconds))
+        raw = route.backend.solve(lowered.problem, patient, from_there, asked.progress)
+        return _Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), route)
+
+    best = attempt(chosen, begin, EXPECTED if steady else math.inf)
+    if not steady or best.raw.status != "time_limit" or asked.left <= 0:
+        return best
+    taken, steps, spent = chosen, best.raw.iterations, best.raw.seconds
+    for backend in steady:
+        if asked.left <= 0 or not backend.installed():
+            continue
+        why = f"it was not done after {EXPECTED:g} s; the relative gap is {best.point.certificate.rel_gap:.1e}"
+        taken = instead_of(taken, backend, why)
+        other = attempt(taken, None, EXPECTED)
+        spent += other.raw.seconds
+        if other.point.certificate.rel_gap < best.point.certificate.rel_gap:
+            best = other
+        ended = other.raw.status == "interrupted"
+        if ended or best.point.certificate.status(options.tol, options.kkt_tol) == "optimal":
+            status = "interrupted" if ended else best.raw.status
+            return best._replace(raw=replace(best.raw, status=status, seconds=spent))
+    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf)
+    raw = replace(again.raw, iterations=steps + again.raw.iterations, seconds=spent + again.raw.seconds)
+    return again._replace(raw=raw)
+
+
 def _tightened(asked: _Asked, attempt: _Attempt) -> _Attempt:
     """Where a solver that says it is done is not done by the certificate: asked again for more, from where it is."""
     options = asked.options
@@ -178,10 +209,11 @@ def _tightened(asked: _Asked, attempt: _Attempt) -> _Attempt:
 def _by_others(asked: _Asked, attempt: _Attempt) -> _Attempt:
     """Where nothing can be claimed of an answer, others are tried in turn; the best answer is kept with its route."""
     posed, options = asked.posed, asked.options
-    convex = all(space.repair is None or _is_known_convex(space.repair) for space in posed.spaces.values())
     raw, point, chosen = attempt
     taken = chosen
-    while convex and raw.status in _FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol):
+    while (
+        _is_convex(posed) and raw.status in _FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol)
+    ):
         left = asked.left
         following = next_route(taken, f"{raw.message}; the relative gap is {point.certificate.rel_gap:.1e}")
         if following is None or left <= 0:
@@ -274,6 +306,10 @@ def _solution(
         facts=raw.facts,
         start=Start(point.theta, point.lowered.problem.separable),
     )
+
+
+def _is_convex(posed: Posed) -> bool:
+    return all(space.repair is None or _is_known_convex(space.repair) for space in posed.spaces.values())
 
 
 def _is_known_convex(repaired: Repair) -> bool:

@@ -1,0 +1,73 @@
+"""What pairs are slow at is given to methods whose time hardly depends on the numbers, before the engine goes on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kdsl.models.solution import Solution
+from kdsl.solving import routing
+from kdsl.solving import solve as solving
+from kdsl.solving.api import read_model, solve
+from kdsl.solving.backends.interface import Backend
+from kdsl.solving.backends.registry import find_backend
+from kdsl.solving.raw_solution import RawSolution
+
+
+def overlapping(n: int, C: float, **options: Any) -> Solution:
+    """Two clouds, one over the other, in two dimensions: with a large C the dual is nearly a linear program."""
+    rng = np.random.default_rng(1)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.normal(size=(n, 2)) + y[:, None] / (2 * np.sqrt(2))
+    return solve(read_model("svm_1norm"), {"x": X, "y": y}, {"C": C}, {"k": "rbf(gamma = 0.5)"}, **options)
+
+
+def only(monkeypatch: pytest.MonkeyPatch, *others: Backend) -> None:
+    """These are the steady backends."""
+    usual = solving.route
+    monkeypatch.setattr(solving, "route", lambda *given: replace(usual(*given), steady=others))
+
+
+def test_a_large_price_is_met_by_an_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "EXPECTED", 2.0)
+    found = overlapping(700, 1e6, tol=1e-4, time_limit=60)
+    assert found.status == "optimal" and found.certificate.rel_gap <= 1e-4
+    assert found.backend == "lowrank"
+    assert [warning.code for warning in found.warnings] == ["K608"]
+    assert "not done after 2 s" in str(found.warnings[0].why)
+
+
+def test_the_engine_goes_on_from_the_best_where_nobody_gets_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "EXPECTED", 1e-3)
+    starts = []
+
+    def lost(problem: Any, options: Any, start: Any = None, progress: Any = None) -> RawSolution:
+        starts.append(start)
+        return RawSolution(np.zeros(problem.size), 7, "time_limit", "lost", 0.0)
+
+    only(monkeypatch, replace(find_backend("lowrank"), name="lost", solve=lost))
+    found = overlapping(300, 10.0)
+    assert starts == [None]
+    assert (found.status, found.backend) == ("optimal", "engine")
+    assert "`lost` was tried" in found.warnings[0].message
+
+
+def test_a_time_limit_holds_for_all_of_them_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "EXPECTED", 0.2)
+    found = overlapping(700, 1e6, tol=1e-12, time_limit=1.0)
+    assert (found.status, found.backend) == ("user_limit", "engine")
+    assert found.seconds["solve"] < 10
+
+
+def test_who_is_steady_depends_on_the_size() -> None:
+    from test_routing import BOX_WITH_ROW
+
+    def names(size: int) -> list[str]:
+        return [backend.name for backend in routing.route(replace(BOX_WITH_ROW, size=size)).steady]
+
+    assert names(4000) == ["lowrank"] and names(20_000) == []
+    assert math.isfinite(routing.EXPECTED)
