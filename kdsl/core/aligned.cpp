@@ -31,6 +31,19 @@ struct Kept {
         for (const Memory& piece : pieces) sum += piece.bytes;
         return sum;
     }
+    // False where there is no room to remember it.
+    bool keep(Memory memory) noexcept {
+        try {
+            pieces.push_back(memory);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+#if defined(MADV_FREE)
+        madvise(memory.at, memory.bytes, MADV_FREE);
+#endif
+        while (bytes() > kMost) drop(1);
+        return true;
+    }
     void drop(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) std::free(pieces[i].at);
         pieces.erase(pieces.begin(), pieces.begin() + std::ptrdiff_t(count));
@@ -68,16 +81,9 @@ Memory take_memory(std::size_t bytes) {
 }
 
 void give_back(Memory memory) noexcept {
-#if defined(MADV_FREE)
+#if defined(MADV_FREE)  // else what is kept would be lost to everybody else
     if (memory.bytes >= kLarge && memory.bytes <= kMost) {
-        const std::unique_lock<std::mutex> lock(kept.mutex, std::try_to_lock);
-        if (lock) try {
-                kept.pieces.push_back(memory);
-                madvise(memory.at, memory.bytes, MADV_FREE);
-                while (kept.bytes() > kMost) kept.drop(1);
-                return;
-            } catch (const std::bad_alloc&) {
-            }
+        if (const std::unique_lock<std::mutex> lock(kept.mutex, std::try_to_lock); lock && kept.keep(memory)) return;
     }
 #endif
     std::free(memory.at);

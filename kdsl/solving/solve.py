@@ -162,8 +162,9 @@ def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None)
     options = asked.options
     steady = chosen.steady if _is_convex(asked.posed) else ()
 
-    def attempt(route: Route, from_there: Floats | None, seconds: float) -> _Attempt:
-        patient = replace(options, time_limit=min(asked.left, seconds))
+    def attempt(route: Route, from_there: Floats | None, seconds: float, taken_before: int = 0) -> _Attempt:
+        left = None if options.max_iterations is None else max(options.max_iterations - taken_before, 0)
+        patient = replace(options, time_limit=min(asked.left, seconds), max_iterations=left)
         raw = route.backend.solve(lowered.problem, patient, from_there, asked.progress)
         return _Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), route)
 
@@ -176,7 +177,7 @@ def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None)
             continue
         why = f"it was not done after {EXPECTED:g} s; the relative gap is {best.point.certificate.rel_gap:.1e}"
         taken = instead_of(taken, backend, why)
-        other = attempt(taken, None, EXPECTED)
+        other = attempt(taken, None, max(_PATIENCE, _PATIENCE * best.raw.seconds))
         spent += other.raw.seconds
         if other.point.certificate.rel_gap < best.point.certificate.rel_gap:
             best = other
@@ -184,8 +185,12 @@ def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None)
         if ended or best.point.certificate.status(options.tol, options.kkt_tol) == "optimal":
             status = "interrupted" if ended else best.raw.status
             return best._replace(raw=replace(best.raw, status=status, seconds=spent))
-    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf)
+    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf, steps)
     raw = replace(again.raw, iterations=steps + again.raw.iterations, seconds=spent + again.raw.seconds)
+    if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
+        return best._replace(
+            raw=replace(raw, theta=best.raw.theta), chosen=replace(best.chosen, warnings=taken.warnings)
+        )
     return again._replace(raw=raw)
 
 
@@ -209,11 +214,10 @@ def _tightened(asked: _Asked, attempt: _Attempt) -> _Attempt:
 def _by_others(asked: _Asked, attempt: _Attempt) -> _Attempt:
     """Where nothing can be claimed of an answer, others are tried in turn; the best answer is kept with its route."""
     posed, options = asked.posed, asked.options
+    convex = _is_convex(posed)
     raw, point, chosen = attempt
     taken = chosen
-    while (
-        _is_convex(posed) and raw.status in _FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol)
-    ):
+    while convex and raw.status in _FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol):
         left = asked.left
         following = next_route(taken, f"{raw.message}; the relative gap is {point.certificate.rel_gap:.1e}")
         if following is None or left <= 0:
