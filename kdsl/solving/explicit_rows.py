@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,12 +56,12 @@ class ExplicitRows(NamedTuple):
         return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
 
 
-def explicit_rows(problem: NormalForm, most: int, memory: float) -> ExplicitRows | None:
+def explicit_rows(problem: NormalForm, most: int, memory: float, until: float = math.inf) -> ExplicitRows | None:
     """B with at most `most` columns, or None where some Gram matrix has a larger rank, or a factor that is larger
-    than `memory` bytes; dense points are there already and cost nothing.
+    than `memory` bytes or not known `until` then; dense points are there already and cost nothing.
     """
     n, slack = problem.size, np.flatnonzero(~problem.rows.equality)
-    factors = [_factor(block, most, memory) for block in problem.blocks]
+    factors = [_factor(block, most, memory, until) for block in problem.blocks]
     known = [factor for factor in factors if factor is not None]
     if len(known) < len(factors) or sum(F.shape[1] for F, _ in known) > most:
         return None
@@ -107,11 +108,11 @@ def _column(problem: NormalForm) -> Floats:
     return np.asarray(matrix.toarray(), np.float64).reshape(-1, 1)
 
 
-def _factor(block: HilbertBlock, most: int, memory: float) -> tuple[Floats, float] | None:
+def _factor(block: HilbertBlock, most: int, memory: float, until: float) -> tuple[Floats, float] | None:
     """F with K = F F' and the trace of what is left, relative to that of K."""
     points = linear_points(block)
     if points is None:
-        return pivoted_cholesky(block.gram, most, memory)
+        return pivoted_cholesky(block.gram, most, memory, until)
     if points.shape[1] > most:
         return None
     if isinstance(points, np.ndarray):

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 ITERATIONS = 100
 STAGNANT = 25  # iterations without a better point after which rounding is blamed
 TO_THE_BOUND = 0.995  # of the way to the nearest bound
-SLIGHT = 1e-14  # added to the diagonal of the factorised matrix, relative to it
+SLIGHT = (1e-16, 1e-14, 1e-12)  # added to the diagonal of a factorised matrix, relative to it: the first that will do
 LOOSE = 1e-9  # the curvature of a coordinate that has neither a bound nor its own, relative to the rows of B
 BEGIN = 1.0  # complementarity to begin with, relative to the bounds times the slopes
 RESUME = 0.3  # the same where a guess is given
-LATE = 1e-5  # the error below which directions are refined
+LATE = 1e-5  # the error below which directions are refined, and residuals are told by what they cost
+BEHIND = 2.0  # the true gap over complementarity from which on the residuals come first
+REFINEMENTS = 10
+LEFT = 0.01  # of a residual, which a refined direction may leave
 GOOD = 0.95  # a step that needs no centrality corrector
 POOR = 0.1  # a step so short that the corrections are dropped
 TARGET = (0.1, 10.0)  # complementarity products, relative to their target, that a corrector leaves alone
@@ -48,7 +51,7 @@ class Program(NamedTuple):
 
 
 class Interior(NamedTuple):
-    """`error` is the gap as far as it can be told from residuals, relative to max(1, |value|), or what a row lacks.
+    """`error` is the gap as far as it can be told, relative to max(1, |value|), or what a row lacks.
 
     zl and zu are the multipliers of the bounds, the barriers these over the distances to the bounds.
     """
@@ -116,6 +119,8 @@ class _Iterate:
         self.size = self.size or 1.0
         held = (self.low == 0) & (self.high == 0) & (seg.curvature == 0)
         self.curvature = seg.curvature + np.where(held, LOOSE * self.size, 0.0)
+        self.inverse = _inverse(program.M)
+        self.late = self.behind = False  # behind: residuals cost more than complementarity
         self.v = np.zeros(len(program.e)) if start is None else start.copy()
         self.begin(BEGIN if start is None else RESUME)
 
@@ -174,34 +179,51 @@ class _Iterate:
         lacking = float(np.abs(self.rp[np.diag(program.M) == 0]).max(initial=0.0))
         size = max(1.0, float(np.abs(program.e).max(initial=0.0)), float(np.abs(self.s).max(initial=0.0)))
         error = max((self.gap + cost) / max(1.0, abs(value)), lacking / size)
-        self.late = error < LATE
+        self.late, self.behind = error < LATE, False
+        if self.late:
+            true = self.gap_of(slopes + self.up(self.inverse @ self.rp))
+            error = max(true / max(1.0, abs(value)), lacking / size)
+            self.behind = true > BEHIND * self.gap
         return error
+
+    def gap_of(self, slopes: Floats) -> float:
+        """The duality gap of s, where `slopes` are those at M v = B's + e: what moving s along its intervals gains.
+
+        A residual rp may cost bounds times B M^-1 rp, which no norm of rp alone would tell.
+        """
+        c = np.abs(self.segments.curvature)  # of -0 the sign would count
+        least = np.where(self.low > 0, -self.below, -np.inf)
+        most = np.where(self.high > 0, self.above, np.inf)
+        move = np.clip(np.where(slopes == 0, 0.0, -slopes / c), least, most)
+        gained = -(slopes + 0.5 * c * move) * move
+        endless = np.abs(slopes * self.s) + slopes * slopes / self.size  # as if bent like the rest of the objective
+        return float(np.where(np.isfinite(gained), gained, endless).sum())
 
     def factorised(self) -> Callable[[Floats, Floats], _Direction] | None:
         """Directions at this point, as a function of the right sides of the bounds; None where there are none."""
-        from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
         seg, program, q = self.segments, self.program, len(self.program.e)
         ql, qu = self.zl / self.below, self.zu / self.above
         W = 1.0 / (self.curvature + ql + qu)
-        H = program.M + program.B.weigh(np.ascontiguousarray(seg.gathered(W))).reshape(q, q)
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-        H = H * scale[:, None] * scale
-        H[np.diag_indices(q)] += SLIGHT
-        try:
-            factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+        solve = solver_of(program.M + program.B.weigh(np.ascontiguousarray(seg.gathered(W))).reshape(q, q))
+        if solve is None:
             return None
 
         def direction(rl: Floats, ru: Floats) -> _Direction:
-            """D ds + B dv = -rd + rl - ru,  B'ds - M dv = -rp; refined once where rounding begins to tell."""
+            """D ds + B dv = -rd + rl - ru,  B'ds - M dv = -rp; refined where rounding begins to tell."""
             first = (rl - ru - self.rd) * W
-            dv = scale * cho_solve(factor, scale * (self.rp + self.down(first)), check_finite=False)
+            dv = solve(self.rp + self.down(first))
             ds = first - W * self.up(dv)
-            if self.late:
+            enough, before = LEFT * float(np.abs(self.rp).max(initial=0.0)), np.inf
+            for _ in range(REFINEMENTS if self.late else 0):
                 more = self.rp + self.down(ds) - program.M @ dv
-                more = scale * cho_solve(factor, scale * more, check_finite=False)
-                ds, dv = ds - W * self.up(more), dv + more
+                left = float(np.abs(more).max(initial=0.0))
+                if not left < 0.5 * before:
+                    break
+                change = solve(more)
+                ds, dv = ds - W * self.up(change), dv + change
+                if left <= enough:
+                    break
+                before = left
             dzl, dzu = rl - ql * ds, ru + qu * ds
             return _Direction(ds, dv, dzl, dzu, self.longest(ds, dzl, dzu))
 
@@ -229,6 +251,22 @@ class _Iterate:
         direction = self.factorised()
         if direction is None:
             return False
+        best = direction(*self.towards(self.gap / self.sides)) if self.behind else self.corrected(direction)
+        ds, dv, dzl, dzu, alpha = best
+        if not np.isfinite(alpha) or not np.isfinite(dv).all():
+            return False
+        alpha *= TO_THE_BOUND if self.gap > 0 else 1.0
+        self.s, self.v = self.s + alpha * ds, self.v + alpha * dv
+        self.below, self.above = self.below + alpha * ds * self.low, self.above - alpha * ds * self.high
+        self.zl, self.zu = self.zl + alpha * dzl, self.zu + alpha * dzu
+        return alpha > 1e-10
+
+    def towards(self, target: float) -> tuple[Floats, Floats]:
+        """The right sides of the bounds for products of distances and multipliers that are all `target`."""
+        return self.low * target / self.below - self.zl, self.high * target / self.above - self.zu
+
+    def corrected(self, direction: Callable[[Floats, Floats], _Direction]) -> _Direction:
+        """Predictor, corrector, and what keeps to the middle."""
         ds, _, dzl, dzu, alpha = direction(-self.zl, -self.zu)
         there = dot((self.below + alpha * ds) * self.low, self.zl + alpha * dzl)
         there += dot((self.above - alpha * ds) * self.high, self.zu + alpha * dzu)
@@ -241,17 +279,9 @@ class _Iterate:
             again = direction(rl + cl, ru + cu)
             best = again if again.alpha >= best.alpha + 0.01 else best
         if best.alpha < POOR:  # the corrections lead astray: head for the middle of what there is
-            target = 0.5 * self.gap / self.sides
-            again = direction(self.low * target / self.below - self.zl, self.high * target / self.above - self.zu)
+            again = direction(*self.towards(0.5 * self.gap / self.sides))
             best = again if again.alpha > best.alpha else best
-        ds, dv, dzl, dzu, alpha = best
-        if not np.isfinite(alpha) or not np.isfinite(dv).all():
-            return False
-        alpha *= TO_THE_BOUND if self.gap > 0 else 1.0
-        self.s, self.v = self.s + alpha * ds, self.v + alpha * dv
-        self.below, self.above = self.below + alpha * ds * self.low, self.above - alpha * ds * self.high
-        self.zl, self.zu = self.zl + alpha * dzl, self.zu + alpha * dzu
-        return alpha > 1e-10
+        return best
 
     def centring(self, step: _Direction, target: float) -> tuple[Floats, Floats]:
         """What brings the products that a longer step would leave behind or blow up towards the target."""
@@ -272,6 +302,31 @@ class _Iterate:
             float(np.max(-dzu / np.where(self.high > 0, self.zu, 1.0), initial=0.0)),
         )
         return min(1.0, 1.0 / rate) if rate > 0 else 1.0
+
+
+def solver_of(H: Floats, least: float = 1e-300) -> Callable[[Floats], Floats] | None:
+    """x -> H^-1 x for a positive definite H whose diagonal is scaled to 1 first; None where rounding leaves it none.
+
+    `least`: what stands in for smaller entries of the diagonal.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), least))
+    scaled = H * scale[:, None] * scale
+    for slight in SLIGHT:
+        try:
+            factor = cho_factor(scaled + slight * np.eye(len(H)), lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            continue
+        return lambda x: scale * cho_solve(factor, scale * x, check_finite=False)
+    return None
+
+
+def _inverse(M: Floats) -> Floats:
+    """The inverse of M on its range."""
+    if np.count_nonzero(M) == np.count_nonzero(np.diag(M)):
+        return np.diag(np.where(np.diag(M) > 0, 1.0 / np.where(np.diag(M) > 0, np.diag(M), 1.0), 0.0))
+    return np.asarray(np.linalg.pinv(M, hermitian=True), np.float64)
 
 
 def _part(a: Floats, root: Floats) -> Floats:

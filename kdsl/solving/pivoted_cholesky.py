@@ -1,13 +1,16 @@
 """Pivoted Cholesky factors of Gram matrices, a block of pivots at a time: the measured rank, and what it leaves out.
 
 Solves   K ~ F F' with few columns, K given by its diagonal and its rows
-Returns  F and the trace of K - F F' relative to that of K; None where the columns allowed are not enough
+Returns  F and the trace of K - F F' relative to that of K; None where the columns allowed are not enough, or the time
 How      candidates are drawn with the residuals as probabilities (Chen, Epperly, Tropp and Webber 2023); among them
          pivots are taken greedily while they promise at least a share of the largest residual (Harbrecht, Peters and
          Schneider 2012), and all points are updated at once
 """
 
 from __future__ import annotations
+
+import math
+import time
 
 import numpy as np
 
@@ -18,7 +21,9 @@ SHARE = 0.02  # of the largest residual, below which a candidate waits for the n
 ENOUGH = 1e-14  # residual of every point, relative to the largest diagonal entry
 
 
-def pivoted_cholesky(gram: GramOracle, most: int, memory: float) -> tuple[Floats, float] | None:
+def pivoted_cholesky(
+    gram: GramOracle, most: int, memory: float, until: float = math.inf
+) -> tuple[Floats, float] | None:
     diagonal = np.array(gram.diagonal(), np.float64)
     n, largest = gram.size, float(diagonal.max(initial=0.0))
     total = float(diagonal.sum())
@@ -30,7 +35,7 @@ def pivoted_cholesky(gram: GramOracle, most: int, memory: float) -> tuple[Floats
     F = np.zeros((n, min(64, most)))
     rest, rank, random = diagonal.copy(), 0, np.random.default_rng(0)
     while largest > 0 and float(rest.max(initial=0.0)) > ENOUGH * largest:
-        if rank >= most:
+        if rank >= most or time.perf_counter() > until:
             return None
         block = _block(gram, F[:, :rank], rest, most - rank, random)
         if block is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
@@ -20,7 +21,8 @@ SPARSE_COLUMNS = 300  # the same where the points are sparse: most of the factor
 LONG = 8  # coordinates for each of these
 LOOSE_ROWS = 2  # rows that coordinate descent meets without much ado
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
-EXPECTED = 5.0  # seconds within which the engine is done with up to FACTORISED coordinates, but for a few problems
+EXPECTED = (50_000, 100)  # steps, and for each coordinate, within which the engine is done, but for a few problems
+PATIENTLY = 50_000  # coordinates up to which a steady backend may be asked after that
 STEADY = ("lowrank",)  # whose time hardly depends on the numbers in a problem, and who keep to a limit of time
 
 
@@ -28,8 +30,8 @@ STEADY = ("lowrank",)  # whose time hardly depends on the numbers in a problem, 
 class Route:
     """Who solves, why, what is to be known about the choice, and who could be asked if the answer falls short.
 
-    `steady` may have a try where the backend takes longer than EXPECTED, before it goes on. Whether any of those others
-    are installed is asked when they are needed: it takes a search for their modules.
+    `steady` may have a try where the backend takes more than `expected` steps, before it goes on. Whether any of those
+    others are installed is asked when they are needed: it takes a search for their modules.
     """
 
     backend: Backend
@@ -37,6 +39,7 @@ class Route:
     warnings: tuple[Diagnostic, ...] = ()
     alternatives: tuple[Backend, ...] = ()
     steady: tuple[Backend, ...] = ()
+    expected: float = math.inf
 
 
 def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Route:
@@ -55,10 +58,11 @@ def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Rout
     backend, *others = here
     fallback = [] if backend is fit[0] else [_fallback(fit[0].name, backend.name)]
     warnings = (*fallback, *_inexact(backend, tol))
-    steady: tuple[Backend, ...] = ()
-    if backend.name == "engine" and facts.size <= FACTORISED:
-        steady = tuple(by_name[name] for name in STEADY if by_name[name].refusal(facts) is None)
-    return Route(backend, _reason(facts, backend.name), warnings, tuple(others), steady)
+    chosen = Route(backend, _reason(facts, backend.name), warnings, tuple(others))
+    if backend.name != "engine" or facts.size > PATIENTLY:
+        return chosen
+    steady = tuple(by_name[name] for name in STEADY if by_name[name].refusal(facts) is None)
+    return replace(chosen, steady=steady, expected=EXPECTED[0] + EXPECTED[1] * facts.size if steady else math.inf)
 
 
 def _installed(backends: tuple[Backend, ...]) -> tuple[Backend, ...]:

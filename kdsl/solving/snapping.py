@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kdsl.solving.interior_point import Interior, Program
+from kdsl.solving.interior_point import Interior, Program, solver_of
 from kdsl.solving.normal_form import Floats
 
 REFINEMENTS = 3
-SLIGHT = 1e-14  # added to the diagonal of the factorised matrix, relative to it
+SLIGHT = 1e-14  # of the own curvature of a coordinate or of the largest of a matrix: less counts as so much
 
 
 def snapped(program: Program, interior: Interior) -> tuple[Floats, Floats]:
@@ -17,8 +17,6 @@ def snapped(program: Program, interior: Interior) -> tuple[Floats, Floats]:
     A coordinate goes to a bound where the curvature of its barrier exceeds its own in the objective, ||B_k||^2. The
     others take one step of Newton's method with the barrier as it is: D ds + B dv = -rd,  B'ds - M dv = -rp.
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     B, seg, M, e = program
     s, v, q = interior.s, interior.v, len(e)
     squares = B.squares()
@@ -33,19 +31,15 @@ def snapped(program: Program, interior: Interior) -> tuple[Floats, Floats]:
     largest = float(np.diag(H).max(initial=0.0))
     if largest == 0.0:
         return begun, v
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-14 * largest))
-    try:
-        factor = cho_factor(H * scale[:, None] * scale + SLIGHT * np.eye(q), lower=True, check_finite=False)
-    except LinAlgError:
+    solve = solver_of(H, SLIGHT * largest)
+    if solve is None:
         return begun, v
     ended = begun
     for _ in range(REFINEMENTS):
         force = seg.slope - interior.zl + interior.zu + (D - seg.curvature) * (ended - s)
         rd = seg.curvature * ended + force + seg.spread(B.up(v))
         rp = B.down(np.ascontiguousarray(seg.gathered(ended))) + e - M @ v
-        dv = scale * cho_solve(
-            factor, scale * (rp - B.down(np.ascontiguousarray(seg.gathered(W * rd)))), check_finite=False
-        )
+        dv = solve(rp - B.down(np.ascontiguousarray(seg.gathered(W * rd))))
         ended = ended - W * (rd + seg.spread(B.up(dv)))
         v = v + dv
     return np.clip(ended, seg.lower, seg.upper), v

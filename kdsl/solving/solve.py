@@ -28,7 +28,7 @@ from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.rounding import ROUNDED, kernel_rounding, rounding_note
-from kdsl.solving.routing import EXPECTED, Route, instead_of, next_route, route
+from kdsl.solving.routing import Route, instead_of, next_route, route
 from kdsl.solving.scalars import is_wider
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.unknowns import with_unknowns
@@ -158,26 +158,30 @@ class _Attempt(NamedTuple):
 
 
 def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None) -> _Attempt:
-    """The answer of the chosen backend; where that takes unusually long, steady ones have a try before it goes on."""
-    options = asked.options
-    steady = chosen.steady if _is_convex(asked.posed) else ()
+    """The answer of the chosen backend; where that takes unusually long, steady ones have a try before it goes on.
 
-    def attempt(route: Route, from_there: Floats | None, seconds: float, taken_before: int = 0) -> _Attempt:
-        left = None if options.max_iterations is None else max(options.max_iterations - taken_before, 0)
-        patient = replace(options, time_limit=min(asked.left, seconds), max_iterations=left)
+    What is unusual is told in steps, not in seconds: the same input gives the same answer.
+    """
+    options = asked.options
+    most = math.inf if options.max_iterations is None else options.max_iterations
+    usual = chosen.expected if _is_convex(asked.posed) else math.inf
+
+    def attempt(route: Route, from_there: Floats | None, seconds: float, steps: float) -> _Attempt:
+        limit = None if math.isinf(steps) else int(steps)
+        patient = replace(options, time_limit=min(asked.left, seconds), max_iterations=limit)
         raw = route.backend.solve(lowered.problem, patient, from_there, asked.progress)
         return _Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), route)
 
-    best = attempt(chosen, begin, EXPECTED if steady else math.inf)
-    if not steady or best.raw.status != "time_limit" or asked.left <= 0:
+    best = attempt(chosen, begin, math.inf, min(most, usual))
+    if best.raw.status != "iteration_limit" or usual >= most or asked.left <= 0:
         return best
     taken, steps, spent = chosen, best.raw.iterations, best.raw.seconds
-    for backend in steady:
+    for backend in chosen.steady:
         if asked.left <= 0 or not backend.installed():
             continue
-        why = f"it was not done after {EXPECTED:g} s; the relative gap is {best.point.certificate.rel_gap:.1e}"
+        why = f"it was not done after {chosen.expected:,.0f} steps; the relative gap is {best.point.certificate.rel_gap:.1e}"
         taken = instead_of(taken, backend, why)
-        other = attempt(taken, None, max(_PATIENCE, _PATIENCE * best.raw.seconds))
+        other = attempt(taken, best.raw.theta, max(_PATIENCE, _PATIENCE * best.raw.seconds), most - steps)
         spent += other.raw.seconds
         if other.point.certificate.rel_gap < best.point.certificate.rel_gap:
             best = other
@@ -185,7 +189,7 @@ def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None)
         if ended or best.point.certificate.status(options.tol, options.kkt_tol) == "optimal":
             status = "interrupted" if ended else best.raw.status
             return best._replace(raw=replace(best.raw, status=status, seconds=spent))
-    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf, steps)
+    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf, max(most - steps, 0))
     raw = replace(again.raw, iterations=steps + again.raw.iterations, seconds=spent + again.raw.seconds)
     if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
         return best._replace(

@@ -70,10 +70,10 @@ def solve(
 
     began = time.perf_counter()
     threads = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
-    rows = explicit_rows(problem, MOST_COLUMNS, options.memory or MEMORY)
+    rows = explicit_rows(problem, MOST_COLUMNS, options.memory or MEMORY, began + options.time_limit)
     if rows is None:
         return _by_the_engine(
-            problem, options, start, progress, began, "the rank is not small for the memory allowed: by the engine"
+            problem, options, start, progress, began, "the rank is not small for what is allowed: by the engine"
         )
     tol = _asked(options)
     watch = _Watch(options, progress, began)
