@@ -36,13 +36,15 @@ struct Lane;
 template <>
 struct Lane<float> {
     typedef float Vector __attribute__((vector_size(KDSL_WIDTH)));
-    typedef std::int32_t Index __attribute__((vector_size(KDSL_WIDTH)));
+    typedef std::int32_t Place;
+    typedef Place Index __attribute__((vector_size(KDSL_WIDTH)));
     static constexpr float infinity = __builtin_inff();
 };
 template <>
 struct Lane<double> {
     typedef double Vector __attribute__((vector_size(KDSL_WIDTH)));
-    typedef std::int64_t Index __attribute__((vector_size(KDSL_WIDTH)));
+    typedef std::int64_t Place;
+    typedef Place Index __attribute__((vector_size(KDSL_WIDTH)));
     typedef float Floats __attribute__((vector_size(KDSL_WIDTH / 2)));
     static constexpr double infinity = __builtin_inf();
 };
@@ -109,58 +111,103 @@ inline V greatest(V a, V b) {
 
 // ------------------------------------------------------------------------------- passes over a stored row
 
+// The largest and the smallest lane, and the first that is x, -1 where none is.
+#if KDSL_WIDTH == 64
+inline float least_lane(Vector<float> v) { return _mm512_reduce_min_ps(v); }
+inline double least_lane(Vector<double> v) { return _mm512_reduce_min_pd(v); }
+inline float greatest_lane(Vector<float> v) { return _mm512_reduce_max_ps(v); }
+inline double greatest_lane(Vector<double> v) { return _mm512_reduce_max_pd(v); }
+inline Int first_of(unsigned mask) { return mask == 0 ? -1 : __builtin_ctz(mask); }
+inline Int lane_of(Vector<float> v, float x) { return first_of(_mm512_cmpeq_ps_mask(v, splat(x))); }
+inline Int lane_of(Vector<double> v, double x) { return first_of(_mm512_cmpeq_pd_mask(v, splat(x))); }
+#else
+template <class V>
+inline auto least_lane(V v) {
+    auto x = v[0];
+    for (Size l = 1; l < sizeof v / sizeof x; ++l) x = v[l] < x ? v[l] : x;
+    return x;
+}
+template <class V>
+inline auto greatest_lane(V v) {
+    auto x = v[0];
+    for (Size l = 1; l < sizeof v / sizeof x; ++l) x = v[l] > x ? v[l] : x;
+    return x;
+}
+template <class V, class T>
+inline Int lane_of(V v, T x) {
+    for (Size l = 0; l < sizeof v / sizeof x; ++l)
+        if (v[l] == x) return Int(l);
+    return -1;
+}
+#endif
+
+// Of each lane the best value of a scan and the chunk of kVectors vectors that it was in.
+constexpr Int kVectors = 4;
+
 template <class T>
 struct Best {
     Vector<T> value;
-    Index<T> place;
+    Index<T> chunk;
 
-    explicit Best(T start) : value(splat<T>(start)), place(Index<T>{} - 1) {}
-    void keep_less(Vector<T> x, Index<T> k) {
-        auto less = x < value;
-        value = less ? x : value;
-        place = less ? k : place;
+    explicit Best(T start) : value(splat<T>(start)), chunk(Index<T>{} - 1) {}
+    void keep_less(Vector<T> x, Index<T> at) {
+        const auto less = x < value;
+        value = least(value, x);
+        chunk = less ? at : chunk;
     }
-    void keep_greater(Vector<T> x, Index<T> k) {
-        auto greater = x > value;
-        value = greater ? x : value;
-        place = greater ? k : place;
+    void keep_greater(Vector<T> x, Index<T> at) {
+        const auto greater = x > value;
+        value = greatest(value, x);
+        chunk = greater ? at : chunk;
     }
+    // The chunk of the first lane with this value.
+    Int chunk_of(T x) const { return chunk[lane_of(value, x)]; }
 };
 
-template <class T>
-inline Index<T> counting() {
-    Index<T> v;
-    for (Int k = 0; k < kLanes<T>; ++k) v[k] = k;
-    return v;
+// Where in the chunk at k the vectors `vector(k)` are x, k + kVectors vectors where none is.
+template <class T, class Several>
+inline __attribute__((always_inline)) Int place_in(Int k, T x, Several vector) {
+    const Int end = k + kVectors * kLanes<T>;
+    for (; k < end; k += kLanes<T>)
+        if (const Int lane = lane_of(vector(k), x); lane >= 0) return k + lane;
+    return end;
 }
 
-// The extremes of f + above and f + below, where vector(k) and one(k) give f from k on.
+// The extremes of f + above and f + below, where vector(k) and one(k) give f from k on, and f holds it afterwards.
 template <class T, class Several, class One>
-inline __attribute__((always_inline)) Extremes<T> scan(const T* above, const T* below, Int n, Several vector, One one) {
+inline __attribute__((always_inline)) Extremes<T> scan(const T* f, const T* above, const T* below, Int n,
+                                                       Several vector, One one) {
     constexpr Int L = kLanes<T>;
     const T inf = Lane<T>::infinity;
-    Best<T> rise0(inf), rise1(inf), fall0(-inf), fall1(-inf);
-    Index<T> at = counting<T>();
+    Best<T> rise(inf), fall(-inf);
     Int k = 0;
-    for (; k + 2 * L <= n; k += 2 * L) {
-        const Vector<T> f0 = vector(k), f1 = vector(k + L);
-        rise0.keep_less(f0 + load<T>(above + k), at);
-        rise1.keep_less(f1 + load<T>(above + k + L), at + L);
-        fall0.keep_greater(f0 + load<T>(below + k), at);
-        fall1.keep_greater(f1 + load<T>(below + k + L), at + L);
-        at += 2 * L;
+    for (; k + kVectors * L <= n; k += kVectors * L) {
+        const Vector<T> f0 = vector(k), f1 = vector(k + L), f2 = vector(k + 2 * L), f3 = vector(k + 3 * L);
+        const auto up = [=](Vector<T> v, Int i) __attribute__((always_inline)) { return v + load<T>(above + i); };
+        const auto down = [=](Vector<T> v, Int i) __attribute__((always_inline)) { return v + load<T>(below + i); };
+        const Index<T> at = Index<T>{} + typename Lane<T>::Place(k);
+        rise.keep_less(least(least(up(f0, k), up(f1, k + L)), least(up(f2, k + 2 * L), up(f3, k + 3 * L))), at);
+        fall.keep_greater(
+            greatest(greatest(down(f0, k), down(f1, k + L)), greatest(down(f2, k + 2 * L), down(f3, k + 3 * L))), at);
     }
-    rise0.keep_less(rise1.value, rise1.place);
-    fall0.keep_greater(fall1.value, fall1.place);
-    Extremes<T> out{inf, -1, -inf, -1};
-    for (Int l = 0; l < L; ++l) {
-        if (rise0.value[l] < out.rise) out.rise = rise0.value[l], out.riser = rise0.place[l];
-        if (fall0.value[l] > out.fall) out.fall = fall0.value[l], out.faller = fall0.place[l];
+    Extremes<T> out{least_lane(rise.value), -1, greatest_lane(fall.value), -1};
+    if (out.rise < inf)
+        out.riser = place_in(rise.chunk_of(out.rise), out.rise, [=](Int i) __attribute__((always_inline)) {
+            return load<T>(f + i) + load<T>(above + i);
+        });
+    if (out.fall > -inf)
+        out.faller = place_in(fall.chunk_of(out.fall), out.fall, [=](Int i) __attribute__((always_inline)) {
+            return load<T>(f + i) + load<T>(below + i);
+        });
+    for (; k + L <= n; k += L) {
+        const Vector<T> v = vector(k), up = v + load<T>(above + k), down = v + load<T>(below + k);
+        if (const T x = least_lane(up); x < out.rise) out.rise = x, out.riser = k + lane_of(up, x);
+        if (const T x = greatest_lane(down); x > out.fall) out.fall = x, out.faller = k + lane_of(down, x);
     }
     for (; k < n; ++k) {
-        const T f = one(k);
-        if (f + above[k] < out.rise) out.rise = f + above[k], out.riser = k;
-        if (f + below[k] > out.fall) out.fall = f + below[k], out.faller = k;
+        const T v = one(k);
+        if (v + above[k] < out.rise) out.rise = v + above[k], out.riser = k;
+        if (v + below[k] > out.fall) out.fall = v + below[k], out.faller = k;
     }
     return out;
 }
@@ -168,7 +215,7 @@ inline __attribute__((always_inline)) Extremes<T> scan(const T* above, const T* 
 template <class T>
 Extremes<T> extremes(const T* f, const T* above, const T* below, Int n) {
     return scan<T>(
-        above, below, n, [=](Int k) __attribute__((always_inline)) { return load<T>(f + k); },
+        f, above, below, n, [=](Int k) __attribute__((always_inline)) { return load<T>(f + k); },
         [=](Int k) __attribute__((always_inline)) { return f[k]; });
 }
 
@@ -176,7 +223,7 @@ template <class T, class K>
 Extremes<T> update(T* f, const K* a, const K* b, T da, T db, const T* above, const T* below, Int n) {
     const auto DA = splat<T>(da), DB = splat<T>(db);
     return scan<T>(
-        above, below, n,
+        f, above, below, n,
         [=](Int k) __attribute__((always_inline)) {
             const auto v = load<T>(f + k) + DA * load_as(a + k, T()) + DB * load_as(b + k, T());
             store<T>(f + k, v);
@@ -195,30 +242,31 @@ template <>
 inline Vector<float> gain<float>(Vector<float> v, Vector<float> c) {
     return v * v * (Vector<float>)_mm512_rcp14_ps(c);
 }
+template <>
+inline Vector<double> gain<double>(Vector<double> v, Vector<double> c) {
+    return v * v * (Vector<double>)_mm512_rcp14_pd(c);
+}
 #endif
 
 template <class T, class K>
 Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T rise, T own, T floor, Int n) {
     constexpr Int L = kLanes<T>;
-    Best<T> best0(T(0)), best1(T(0));
     const auto R = splat<T>(rise), O = splat<T>(own), F = splat<T>(floor), zero = Vector<T>{};
-    Index<T> at = counting<T>();
+    const auto gains = [=](Int k) __attribute__((always_inline)) {
+        const auto v = greatest(load<T>(f + k) + load<T>(below + k) - R, zero), s = O + load<T>(diagonal + k);
+        return gain<T>(v, greatest(s - T(2) * load_as(row + k, T()), F * s));
+    };
+    Best<T> most(T(0));
     Int k = 0;
-    for (; k + 2 * L <= n; k += 2 * L) {
-        auto v0 = greatest(load<T>(f + k) + load<T>(below + k) - R, zero);
-        auto v1 = greatest(load<T>(f + k + L) + load<T>(below + k + L) - R, zero);
-        auto s0 = O + load<T>(diagonal + k), s1 = O + load<T>(diagonal + k + L);
-        auto c0 = greatest(s0 - T(2) * load_as(row + k, T()), F * s0);
-        auto c1 = greatest(s1 - T(2) * load_as(row + k + L, T()), F * s1);
-        best0.keep_greater(gain<T>(v0, c0), at);
-        best1.keep_greater(gain<T>(v1, c1), at + L);
-        at += 2 * L;
+    for (; k + kVectors * L <= n; k += kVectors * L)
+        most.keep_greater(greatest(greatest(gains(k), gains(k + L)), greatest(gains(k + 2 * L), gains(k + 3 * L))),
+                          Index<T>{} + typename Lane<T>::Place(k));
+    T best = greatest_lane(most.value);
+    Int place = best > 0 ? place_in(most.chunk_of(best), best, gains) : -1;
+    for (; k + L <= n; k += L) {
+        const auto v = gains(k);
+        if (const T x = greatest_lane(v); x > best) best = x, place = k + lane_of(v, x);
     }
-    best0.keep_greater(best1.value, best1.place);
-    T best = 0;
-    Int place = -1;
-    for (Int l = 0; l < L; ++l)
-        if (best0.value[l] > best) best = best0.value[l], place = best0.place[l];
     for (; k < n; ++k) {
         T v = f[k] + below[k] - rise, s = own + diagonal[k], c = s - T(2) * T(row[k]);
         c = c > floor * s ? c : floor * s;
