@@ -93,6 +93,7 @@ def solve(
     kkt_tolerance: float,
     memory: float,
     threads: int,
+    all_threads: bool,
     strategy: str,
     working_set: int,
     time_limit: float,

@@ -210,8 +210,8 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
                       const Doubles& slope, const Doubles& value, const Longs& class_begin, bool first_is_free,
                       bool decoupled, std::int64_t rank, const Doubles& direction, const Doubles& start, bool any_start,
                       const nb::list& hessians, double constant, double tolerance, double kkt_tolerance, double memory,
-                      int threads, const std::string& strategy, std::int64_t working_set, double time_limit,
-                      std::int64_t max_iterations, nb::object callback) {
+                      int threads, bool all_threads, const std::string& strategy, std::int64_t working_set,
+                      double time_limit, std::int64_t max_iterations, nb::object callback) {
     SumHessian hessian = sum_of(hessians);
     const Problem problem{separable_of(offsets, left, right, curvature, slope, value),
                           Classes{vector_of(class_begin), first_is_free, decoupled, rank, vector_of(direction)},
@@ -220,8 +220,8 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     if (problem.hessian.size() != n || std::int64_t(start.size()) != n || problem.classes.begin.back() != n ||
         (!decoupled && std::int64_t(direction.size()) != rank * problem.classes.size()))
         throw std::invalid_argument("the parts of the problem differ in size");
-    const Options options{tolerance, kkt_tolerance, memory, std::max(1, threads), strategy_of(strategy), working_set,
-                          any_start};
+    const Options options{tolerance, kkt_tolerance, memory, std::max(1, threads), all_threads, strategy_of(strategy),
+                          working_set, any_start};
     Control control(time_limit, max_iterations, poll_of(std::move(callback)));
     Outcome outcome;
     {
@@ -241,6 +241,7 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     out["rough"] = outcome.rough;
     out["outer"] = outcome.outer;
     out["entries"] = outcome.entries;
+    out["threads"] = outcome.threads;
     out["seconds"] = control.seconds();
     out["ray"] = array_of(outcome.ray);
     return out;
@@ -493,7 +494,7 @@ NB_MODULE(_core, module) {
              "v"_a, "t"_a, "The duality gap of t and v, coordinate by coordinate; NaN in t is filled in.");
     module.def("solve", &solve_python, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
                "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "any_start"_a, "hessians"_a,
-               "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "strategy"_a, "working_set"_a,
+               "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "all_threads"_a, "strategy"_a, "working_set"_a,
                "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
                "Minimise a normal form in the coordinates that kdsl/core/problem.hpp describes.");
     module.def("descend", &descend_python, "points"_a, "row"_a.noconvert(), "target"_a, "shift"_a, "offsets"_a,

@@ -2,6 +2,7 @@
 #include "pool.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #if defined(__linux__)
@@ -12,6 +13,17 @@
 namespace kdsl {
 
 namespace {
+
+constexpr std::chrono::microseconds kAwake{200};
+constexpr int kLooks = 64;  // at a value between two at the clock
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
 
 // A new thread may be put behind its maker, which never sleeps, and wait there until the system balances the load:
 // longer than many a solve. So it begins on another processor, and is free to go anywhere once it runs.
@@ -44,6 +56,23 @@ private:
 #endif
 };
 
+// Waits until `value` is not `old`: awake for a while, since to be woken takes longer than many a share of work.
+template <class T>
+T changed(const std::atomic<T>& value, T old) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point until = Clock::now() + kAwake;
+    for (int looks = 1;; ++looks) {
+        if (const T now = value.load(std::memory_order_acquire); now != old) return now;
+        if (looks % kLooks != 0) {
+            relax();
+            continue;
+        }
+        if (Clock::now() > until) break;
+    }
+    value.wait(old);
+    return value.load();
+}
+
 }  // namespace
 
 Pool::Pool(int threads, std::function<void()> between)
@@ -68,8 +97,7 @@ Pool::~Pool() {
 
 void Pool::serve(int worker) {
     for (std::uint32_t seen = 0;;) {
-        round_.wait(seen);
-        seen = round_.load();
+        seen = changed(round_, seen);
         if (ending_.load()) return;
         inside_.fetch_add(1);
         if (open_.load()) drain(worker);
@@ -115,7 +143,7 @@ void Pool::open(std::int64_t count, int first, const std::function<void(std::int
 
 void Pool::close() {
     open_.store(false);
-    for (int left; (left = inside_.load()) > 0;) inside_.wait(left);
+    for (int left = inside_.load(); left > 0;) left = changed(inside_, left);
     if (error_) std::rethrow_exception(error_);
 }
 

@@ -28,6 +28,7 @@ struct Options {
     double kkt_tolerance = -1;    // on m - M, in its place where it is not negative
     double memory = 1e9;          // bytes that blocks of Q may take
     int threads = 1;
+    bool all_threads = true;      // whether so many are wanted however small the problem is
     Strategy strategy = Strategy::automatic;
     std::int64_t working_set = 0; // coordinates in a working set; 0 leaves the choice to the solver
     bool any_start = false;       // the start is a point that meets the rows, and no more
@@ -43,6 +44,7 @@ struct Outcome {
     std::int64_t iterations = 0, refreshes = 0, outer = 0;
     std::int64_t rough = 0;       // stages with points on a lattice
     double entries = 0;           // of Q that were computed
+    int threads = 1;
     std::vector<double> ray;      // where `unbounded`
 };
 

@@ -19,6 +19,8 @@ constexpr std::int64_t kSmall = 500;
 constexpr std::int64_t kFull = 1200, kFullDear = 6000;
 // An entry of Q that takes more nanoseconds than this is stored where memory allows, else computed when needed.
 constexpr double kDear = 1.0;
+// Nanoseconds that all of Q takes one thread, below which to wake others costs more than they take off it.
+constexpr double kAlone = 3e5;
 // Of the memory that rows may take, and the bytes for each coordinate that make storing them worth while.
 constexpr double kForRows = 0.5, kFewRows = 8 * 64;
 // Of what is asked for: where stages end, to leave room for drift.
@@ -55,6 +57,11 @@ constexpr double kDrift = 8;
 // Coordinates whose gradient is computed afresh to learn the drift of all.
 constexpr std::size_t kSample = 256;
 
+int threads_for(const Problem& problem, const Options& options) {
+    const double n = double(problem.size());
+    return options.all_threads || n * n * problem.hessian.entry_cost() > kAlone ? options.threads : 1;
+}
+
 class Solve {
 public:
     Solve(const Problem& problem, const Options& options, bool full, std::vector<double> t, Control& control)
@@ -62,7 +69,7 @@ public:
           options_(options),
           full_(full),
           control_(control),
-          pool_(options.threads, [&control] { control.check(); }),
+          pool_(threads_for(problem, options), [&control] { control.check(); }),
           exchange_(problem.classes.decoupled ? nullptr : std::make_unique<Exchange>(problem.classes)),
           all_(problem.size()),
           t_(std::move(t)),
@@ -79,6 +86,7 @@ public:
         }
         out_.t = std::move(t_);
         out_.iterations = control_.iterations;
+        out_.threads = pool_.size();
         return std::move(out_);
     }
 

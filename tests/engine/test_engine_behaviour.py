@@ -293,6 +293,30 @@ def test_memory_that_another_solve_has_used_changes_nothing(strategy):
         assert set(pool.map(lambda _: solve(2100, 1), range(3))) == {first}
 
 
+def test_small_problems_are_solved_by_one_thread_unless_more_are_asked_for():
+    def threads(n, **asked):
+        X, y = two_clouds(n)
+        return engine.solve(svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 1.0), **asked).facts["threads"]
+
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert threads(300) == 1
+    assert threads(300, threads=3) == 3
+    assert threads(2500) == available
+
+
+@pytest.mark.parametrize("isa", RUNNABLE)
+@pytest.mark.parametrize("n", [2, 3, 7, 15, 16, 17, 63, 64, 65, 127, 130])
+def test_scans_find_the_extremes_at_any_place(isa, n, monkeypatch):
+    """Scans go by several vectors at once; what is left over goes by one, and then by numbers."""
+    monkeypatch.setenv("KDSL_ISA", isa)
+    for seed in range(4):
+        X, y = two_clouds(n, seed=seed)
+        problem = svc(PointsGram(NativeKernel("gaussian", X, 0.5)), y, 3.0)
+        for tol in (1e-3, 1e-8):
+            got = engine.solve(problem, kkt_tol=tol, strategy="full")
+            assert got.status == "solved" and got.facts["kkt_gap"] <= tol
+
+
 def test_a_warm_start_costs_less():
     X, y = two_clouds(1500)
     problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 1.0)

@@ -57,12 +57,14 @@ def solve(
     """Minimise until the duality gap relative to max(1, |value|) is at most `tol`, or m - M at most `kkt_tol`.
 
     `start` need not be feasible. `callback(iterations, m - M)` is called about every 50 ms and stops the solve by
-    returning True; Ctrl-C raises KeyboardInterrupt. `threads` defaults to the processors that this process may use,
-    `memory` (bytes for blocks of Q) to a quarter of the machine's. Where coupled rows leave more than
-    `classes_at_once` classes of parallel columns, some are met by prices first (priced_rows.py).
+    returning True; Ctrl-C raises KeyboardInterrupt. `threads` defaults to the processors that this process may use, or
+    to one where the problem is so small that others would come too late; `memory` (bytes for blocks of Q) to a quarter
+    of the machine's. Where coupled rows leave more than `classes_at_once` classes of parallel columns, some are met by
+    prices first (priced_rows.py).
     """
     began = time.perf_counter()
     memory = _quarter_of_memory() if memory is None else memory
+    all_threads = threads is not None
     threads = len(os.sched_getaffinity(0)) if threads is None and hasattr(os, "sched_getaffinity") else threads
     threads = threads or os.cpu_count() or 1
     linear, constant = _shifts(problem)
@@ -122,6 +124,7 @@ def solve(
         -1.0 if kkt_tol is None else kkt_tol,
         memory,
         threads,
+        all_threads,
         strategy,
         working_set,
         0.0 if stopped == "interrupted" else time_limit - (time.perf_counter() - began),
@@ -136,7 +139,7 @@ def solve(
         name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in ("outer", "entries")
     }
     how = _STRATEGIES[answer["strategy"]] + (_ROUGH if answer["rough"] else "")
-    facts |= {"how": how, "isa": _core.isa(), "threads": threads, "rounds": len(rounds)}
+    facts |= {"how": how, "isa": _core.isa(), "threads": answer["threads"], "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
     message = _MESSAGES[status] + (f"; rows met by prices in {len(rounds)} rounds first" if rounds else "")
