@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kdsl.binding import distances
 from kdsl.binding.composed import Normalized, OnColumns, Product, Scaled, Sum
-from kdsl.binding.distances import squared_distances
+from kdsl.binding.distances import inner_products, squared_distances
 from kdsl.binding.gram import DenseGram, KernelGram, ShiftedGram, gram_oracle
 from kdsl.binding.kernel_builder import build_kernel
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
@@ -316,3 +317,22 @@ def test_precomputed_training_and_new_points():
 def test_distances_to_no_point_at_all(features: int) -> None:
     """What predicts where no example carries anything."""
     assert squared_distances(np.zeros((0, features)))(np.ones((5, features))).shape == (5, 0)
+
+
+def test_small_products_are_made_in_parts_too_small_to_wake_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    few, many = random.normal(size=(8, 40)), random.normal(size=(3000, 40))
+    found, products = squared_distances(many)(few), inner_products(many)(few)
+    monkeypatch.setattr(distances, "FEW", 0)
+    assert np.allclose(found, squared_distances(many)(few), rtol=1e-12)
+    assert np.allclose(products, few @ many.T, rtol=0, atol=1e-12)
+    monkeypatch.setattr(distances, "FEW", 1 << 26)
+    sizes = []
+
+    class Counting(np.ndarray):
+        def __matmul__(self, other: np.ndarray) -> np.ndarray:
+            sizes.append(self.size * other.shape[1])
+            return np.asarray(self) @ np.asarray(other)
+
+    inner_products(many)(few.view(Counting))
+    assert len(sizes) > 1 and max(sizes) <= distances.QUIET
