@@ -179,9 +179,11 @@ def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None)
     for backend in chosen.steady:
         if asked.left <= 0 or not backend.installed():
             continue
-        why = f"it was not done after {chosen.expected:,.0f} steps; the relative gap is {best.point.certificate.rel_gap:.1e}"
+        gap = best.point.certificate.rel_gap
+        why = f"it was not done after {chosen.expected:,.0f} steps; the relative gap is {gap:.1e}"
         taken = instead_of(taken, backend, why)
-        other = attempt(taken, best.raw.theta, max(_PATIENCE, _PATIENCE * best.raw.seconds), most - steps)
+        seconds = max(_PATIENCE, _PATIENCE * best.raw.seconds)
+        other = _tightened(asked, attempt(taken, best.raw.theta, seconds, most - steps))
         spent += other.raw.seconds
         if other.point.certificate.rel_gap < best.point.certificate.rel_gap:
             best = other
@@ -189,6 +191,10 @@ def _first(asked: _Asked, lowered: Lowered, chosen: Route, begin: Floats | None)
         if ended or best.point.certificate.status(options.tol, options.kkt_tol) == "optimal":
             status = "interrupted" if ended else best.raw.status
             return best._replace(raw=replace(best.raw, status=status, seconds=spent))
+    proven = best.point.certificate.status(options.tol, options.kkt_tol)
+    if proven == "optimal_inaccurate" and _loose_norms(asked.posed, best.point):  # more would say no more
+        raw = replace(best.raw, status="stalled", message=_NOT_TIGHT, seconds=spent)
+        return best._replace(raw=raw, chosen=replace(best.chosen, warnings=taken.warnings))
     again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf, max(most - steps, 0))
     raw = replace(again.raw, iterations=steps + again.raw.iterations, seconds=spent + again.raw.seconds)
     if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
@@ -350,21 +356,25 @@ def _notes(posed: Posed, point: Point) -> tuple[Diagnostic, ...]:
                 "warning",
             )
         )
-    for condition in posed.derivation.primal.conditions:
-        if condition.kind == "ball" and condition.tight and _is_loose(condition, posed, point):
-            notes.append(
-                Diagnostic(
-                    _LOOSE_NORM,
-                    f"the bound `{condition.label}` on the norm is not tight: its multiplier is 0",
-                    (),
-                    "the best value is reached with a smaller norm than the one asked for (for a margin: the hulls "
-                    "of the classes, reduced by the bounds on the multipliers, meet)",
-                    "the answer is that of the bound, not of the equation: lower the weight of the slacks, or ask "
-                    "for less",
-                    "warning",
-                )
+    for condition in _loose_norms(posed, point):
+        notes.append(
+            Diagnostic(
+                _LOOSE_NORM,
+                f"the bound `{condition.label}` on the norm is not tight: its multiplier is 0",
+                (),
+                "the best value is reached with a smaller norm than the one asked for (for a margin: the hulls "
+                "of the classes, reduced by the bounds on the multipliers, meet)",
+                "the answer is that of the bound, not of the equation: lower the weight of the slacks, or ask for less",
+                "warning",
             )
+        )
     return tuple(notes)
+
+
+def _loose_norms(posed: Posed, point: Point) -> list[Condition]:
+    """The bounds on a norm that are meant to be equations, and that the answer stays clear of."""
+    bounds = (c for c in posed.derivation.primal.conditions if c.kind == "ball" and c.tight)
+    return [condition for condition in bounds if _is_loose(condition, posed, point)]
 
 
 def _is_loose(condition: Condition, posed: Posed, point: Point) -> bool:

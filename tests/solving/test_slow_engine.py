@@ -94,6 +94,31 @@ def test_a_limit_of_iterations_holds_for_both_tries_of_the_engine(monkeypatch: p
     assert found.iterations <= 301_000
 
 
+def test_a_norm_that_nothing_holds_to_its_bound_does_not_take_for_ever() -> None:
+    """The hulls of the classes meet: pairs bring the distance to 0 without end, for an answer of w = 0."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 2))
+    y = np.where(np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 3 * rng.normal(size=500) > 0, 1.0, -1.0)
+    data, kernel = {"x": X, "y": y}, {"k": "rbf(gamma = 1.1)"}
+    found = solve(read_model("svm_1norm_unit"), data, {"C": 0.05}, kernel)
+    assert found.status == "optimal_inaccurate" and found.certificate.rel_gap <= 1e-6
+    assert [warning.code for warning in found.warnings] == ["K608", "K623"]
+
+
+def test_what_cannot_be_told_better_ends_inaccurate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(problem: Any, options: Any, start: Any = None, progress: Any = None) -> RawSolution:
+        return RawSolution(start, 0, "stalled", "lost", 0.0)
+
+    only(monkeypatch, 100_000, replace(find_backend("lowrank"), name="lost", solve=lost))
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 2))
+    y = np.where(np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 3 * rng.normal(size=500) > 0, 1.0, -1.0)
+    found = solve(read_model("svm_1norm_unit"), {"x": X, "y": y}, {"C": 0.05}, {"k": "rbf(gamma = 1.1)"})
+    assert found.status == "optimal_inaccurate" and 1e-6 < found.certificate.rel_gap <= 1e-3
+    assert "not tight" in found.message
+    assert [warning.code for warning in found.warnings] == ["K608", "K623"]
+
+
 def test_a_limit_below_what_is_expected_is_the_engines_alone() -> None:
     found = overlapping(700, 1e6, max_iterations=10_000)
     assert (found.status, found.backend) == ("user_limit", "engine")
