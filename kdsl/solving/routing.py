@@ -21,7 +21,7 @@ SPARSE_COLUMNS = 300  # the same where the points are sparse: most of the factor
 LONG = 8  # coordinates for each of these
 LOOSE_ROWS = 2  # rows that coordinate descent meets without much ado
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
-EXPECTED = (50_000, 100)  # steps, and for each coordinate, within which the engine is done, but for a few problems
+EXPECTED = (200_000, 100)  # steps, and for each coordinate, within which the engine is done, but for a few problems
 PATIENTLY = 50_000  # coordinates up to which a steady backend may be asked after that
 STEADY = ("lowrank",)  # whose time hardly depends on the numbers in a problem, and who keep to a limit of time
 

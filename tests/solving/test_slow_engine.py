@@ -42,7 +42,7 @@ def test_a_large_price_is_met_by_an_interior_point(C: float) -> None:
     assert found.status == "optimal" and found.certificate.rel_gap <= 1e-6
     assert found.backend == "lowrank"
     assert [warning.code for warning in found.warnings] == ["K608"]
-    assert "not done after 120,000 steps" in str(found.warnings[0].why)
+    assert "not done after 270,000 steps" in str(found.warnings[0].why)
 
 
 def test_the_same_input_gives_the_same_bits() -> None:
@@ -132,5 +132,5 @@ def test_who_is_steady_depends_on_the_size() -> None:
         route = routing.route(replace(BOX_WITH_ROW, size=size))
         return [backend.name for backend in route.steady], route.expected
 
-    assert asked(4000) == (["lowrank"], 450_000)
+    assert asked(4000) == (["lowrank"], 600_000)
     assert asked(100_000) == ([], math.inf)

@@ -64,7 +64,9 @@ def add_solver_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=seconds, metavar="SECONDS", default=float("inf"), help="of the solver; none unless given"
     )
-    parser.add_argument("--threads", type=whole, metavar="N", help="of the solver; all unless given")
+    parser.add_argument(
+        "--threads", type=whole, metavar="N", help="of the solver; else all, or one for a small problem"
+    )
     parser.add_argument("--seed", type=seed, default=0, help="of what is drawn at random (0)")
     parser.add_argument(
         "--psd",

@@ -1,0 +1,153 @@
+"""Asks backends for an answer that is proven: more of the first, then others, while what they say is not enough."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+from kdsl.binding.psd import Repair
+from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.certify import Point, certify
+from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
+from kdsl.solving.lowering import Lowered
+from kdsl.solving.normal_form import Floats
+from kdsl.solving.posed import Posed
+from kdsl.solving.raw_solution import RawSolution
+from kdsl.solving.routing import Route, instead_of, next_route
+
+FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
+_STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
+_PATIENCE = 10.0  # seconds that a fallback may take, and times what the first choice took
+
+
+class Asked(NamedTuple):
+    """What is asked for, of what, and since when: the same for each attempt."""
+
+    posed: Posed
+    options: Options
+    progress: Progress | None
+    began: float
+
+    @property
+    def left(self) -> float:
+        return self.options.time_limit - (time.perf_counter() - self.began)
+
+
+class Attempt(NamedTuple):
+    """A backend's answer, and what it proves."""
+
+    raw: RawSolution
+    point: Point
+    chosen: Route
+
+
+def solved(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | None) -> Attempt:
+    """The best answer of the chosen backend and of those that stand in for it."""
+    return _by_others(asked, _by_choice(asked, lowered, chosen, begin))
+
+
+def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | None) -> Attempt:
+    """The answer of the chosen backend; where that takes unusually long, steady ones have a try before it goes on.
+
+    What is unusual is told in steps, not in seconds: the same input gives the same answer.
+    """
+    options = asked.options
+    most = math.inf if options.max_iterations is None else options.max_iterations
+    usual = chosen.expected if is_convex(asked.posed) else math.inf
+
+    def attempt(route: Route, from_there: Floats | None, seconds: float, steps: float) -> Attempt:
+        patient = replace(options, time_limit=min(asked.left, seconds), max_iterations=_whole(steps))
+        raw = route.backend.solve(lowered.problem, patient, from_there, asked.progress)
+        return _tightened(asked, Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), route), steps)
+
+    best = attempt(chosen, begin, math.inf, min(most, usual))
+    if best.raw.status != "iteration_limit" or usual >= most or asked.left <= 0:
+        return best
+    taken, steps, spent = chosen, best.raw.iterations, best.raw.seconds
+    for backend in chosen.steady:
+        if asked.left <= 0 or not backend.installed():
+            continue
+        gap = best.point.certificate.rel_gap
+        why = f"it was not done after {chosen.expected:,.0f} steps; the relative gap is {gap:.1e}"
+        taken = instead_of(taken, backend, why)
+        other = attempt(taken, best.raw.theta, max(_PATIENCE, _PATIENCE * best.raw.seconds), most - steps)
+        spent += other.raw.seconds
+        if other.point.certificate.rel_gap < best.point.certificate.rel_gap:
+            best = other
+        ended = other.raw.status == "interrupted"
+        if ended or best.point.certificate.status(options.tol, options.kkt_tol) == "optimal":
+            status = "interrupted" if ended else best.raw.status
+            return best._replace(raw=replace(best.raw, status=status, seconds=spent))
+    proven = best.point.certificate.status(options.tol, options.kkt_tol)
+    if proven == "optimal_inaccurate" and loose_norms(asked.posed, best.point):  # more would say no more
+        raw = replace(best.raw, status="stalled", message=NOT_TIGHT, seconds=spent)
+        return best._replace(raw=raw, chosen=replace(best.chosen, warnings=taken.warnings))
+    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf, max(most - steps, 0))
+    raw = replace(again.raw, iterations=steps + again.raw.iterations, seconds=spent + again.raw.seconds)
+    if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
+        return best._replace(
+            raw=replace(raw, theta=best.raw.theta), chosen=replace(best.chosen, warnings=taken.warnings)
+        )
+    return again._replace(raw=raw)
+
+
+def _whole(steps: float) -> int | None:
+    return None if math.isinf(steps) else int(steps)
+
+
+def _tightened(asked: Asked, attempt: Attempt, most: float) -> Attempt:
+    """Where a solver that says it is done is not done by the certificate: asked again for more, from where it is.
+
+    `most` is the number of steps that it may take for all of it.
+    """
+    options = asked.options
+    for factor in _STRICTER:
+        raw, point, chosen = attempt
+        left = asked.left
+        proven = point.certificate.status(options.tol, options.kkt_tol)
+        if proven == "optimal" or raw.status != "solved" or left <= 0:
+            break
+        kkt_tol = None if options.kkt_tol is None else options.kkt_tol * factor
+        steps = _whole(max(most - raw.iterations, 0))
+        stricter = replace(options, tol=options.tol * factor, kkt_tol=kkt_tol, time_limit=left, max_iterations=steps)
+        again = chosen.backend.solve(point.lowered.problem, stricter, raw.theta, asked.progress)
+        raw = replace(again, iterations=raw.iterations + again.iterations, seconds=raw.seconds + again.seconds)
+        attempt = Attempt(raw, certify(asked.posed, raw.theta, lowered=point.lowered), chosen)
+    return attempt
+
+
+def _by_others(asked: Asked, attempt: Attempt) -> Attempt:
+    """Where nothing can be claimed of an answer, others are tried in turn; the best answer is kept with its route."""
+    posed, options = asked.posed, asked.options
+    convex = is_convex(posed)
+    raw, point, chosen = attempt
+    taken = chosen
+    while convex and raw.status in FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol):
+        left = asked.left
+        following = next_route(taken, f"{raw.message}; the relative gap is {point.certificate.rel_gap:.1e}")
+        if following is None or left <= 0:
+            break
+        taken = following
+        patience = max(_PATIENCE, _PATIENCE * raw.seconds)
+        patient = replace(options, time_limit=min(left, patience))
+        other = taken.backend.solve(point.lowered.problem, patient, raw.theta, asked.progress)
+        if other.status in ("time_limit", "iteration_limit") and other.seconds < left:
+            other = replace(other, status="stalled", message=f"{taken.backend.name} took too long")
+        reached = certify(posed, other.theta, lowered=point.lowered)
+        if reached.certificate.rel_gap < point.certificate.rel_gap:
+            raw, point, chosen = other, reached, taken
+        else:
+            chosen = replace(chosen, warnings=taken.warnings)
+    return Attempt(raw, point, chosen)
+
+
+def is_convex(posed: Posed) -> bool:
+    return all(space.repair is None or is_known_convex(space.repair) for space in posed.spaces.values())
+
+
+def is_known_convex(repaired: Repair) -> bool:
+    """Whether the Gram matrix solved with is positive semidefinite beyond doubt: else no gap proves anything."""
+    verdict = repaired.report.verdict
+    return verdict == "psd" or (verdict == "indefinite" and repaired.policy in ("clip", "shift"))
