@@ -176,12 +176,13 @@ class _Iterate:
         cost = dot(np.abs(self.rd), np.abs(self.s)) + float(np.abs(self.rp) @ np.abs(self.v))
         cost += 0.5 * dot(self.rd / (seg.curvature + self.size), self.rd)
         cost += 0.5 * float(self.rp @ (np.diag(program.M) * self.rp))
-        lacking = float(np.abs(self.rp[np.diag(program.M) == 0]).max(initial=0.0))
+        rows = np.diag(program.M) == 0
+        lacking = float(np.abs(self.rp[rows]).max(initial=0.0))
         size = max(1.0, float(np.abs(program.e).max(initial=0.0)), float(np.abs(self.s).max(initial=0.0)))
         error = max((self.gap + cost) / max(1.0, abs(value)), lacking / size)
         self.late, self.behind = error < LATE, False
         if self.late:
-            true = self.gap_of(slopes + self.up(self.inverse @ self.rp))
+            true = self.gap_of(slopes + self.up(self.inverse @ self.rp)) + float(np.abs(self.rp * self.v)[rows].sum())
             error = max(true / max(1.0, abs(value)), lacking / size)
             self.behind = true > BEHIND * self.gap
         return error
