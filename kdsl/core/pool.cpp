@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -14,7 +15,8 @@ namespace kdsl {
 
 namespace {
 
-constexpr std::chrono::microseconds kAwake{200};
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds kAwake{200}, kLate{100}, kCrowded{50'000};
 constexpr int kLooks = 64;  // at a value between two at the clock
 
 void relax() {
@@ -56,18 +58,23 @@ private:
 #endif
 };
 
-// Waits until `value` is not `old`: awake for a while, since to be woken takes longer than many a share of work.
+// When a thread last found that others wanted its processor, for all pools.
+std::atomic<Clock::rep> crowded_until{0};
+
+// Waits until `value` is not `old`: awake for a while, since to be woken takes longer than many a share of work, but not
+// where others want the processor, which shows by looks that come late.
 template <class T>
 T changed(const std::atomic<T>& value, T old) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point until = Clock::now() + kAwake;
-    for (int looks = 1;; ++looks) {
-        if (const T now = value.load(std::memory_order_acquire); now != old) return now;
-        if (looks % kLooks != 0) {
-            relax();
-            continue;
-        }
-        if (Clock::now() > until) break;
+    const auto ticks = [](Clock::duration d) { return std::chrono::duration_cast<Clock::duration>(d).count(); };
+    Clock::rep now = ticks(Clock::now().time_since_epoch());
+    const Clock::rep until = now + ticks(kAwake);
+    for (int looks = 1; now < until && now > crowded_until.load(std::memory_order_relaxed); ++looks) {
+        if (const T there = value.load(std::memory_order_acquire); there != old) return there;
+        relax();
+        if (looks % kLooks != 0) continue;
+        std::this_thread::yield();
+        const Clock::rep before = std::exchange(now, ticks(Clock::now().time_since_epoch()));
+        if (now - before > ticks(kLate)) crowded_until.store(now + ticks(kCrowded), std::memory_order_relaxed);
     }
     value.wait(old);
     return value.load();
