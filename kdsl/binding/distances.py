@@ -8,12 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.table import Floats, Matrix
+from kdsl.solving.quiet_products import products
 
 DIRECT_DIMENSION = 16  # up to here x - z is formed outright, which is as fast as a matrix product
 NEAR = 1e-3  # below this share of ||x||^2 + ||z||^2 the expanded square has lost digits
 CHUNK = 1 << 22  # entries of x - z formed at a time
-QUIET = 1 << 18  # multiplications up to which a BLAS wakes no threads
-FEW = 1 << 26  # multiplications so few that one thread will do
 
 
 def squared_distances(others: Matrix) -> Callable[[Matrix], Floats]:
@@ -36,7 +35,7 @@ def squared_distances(others: Matrix) -> Callable[[Matrix], Floats]:
     def distances(points: Matrix) -> Floats:
         moved = to_dense(points) - centre
         sums = np.einsum("ij,ij->i", moved, moved)[:, None] + norms
-        result: Floats = sums - 2.0 * _product(moved, centred)
+        result: Floats = sums - 2.0 * products(moved, centred)
         rows, columns = np.nonzero(result <= NEAR * sums)
         step = max(1, CHUNK // dense.shape[1])
         for start in range(0, len(rows), step):
@@ -78,29 +77,14 @@ def inner_products(others: Matrix) -> Callable[[Matrix], Floats]:
     """X -> the matrix of <x, z>."""
     if not sp.issparse(others):
         dense = np.asarray(others)
-        return lambda points: _product(points, dense)
+        return lambda points: products(points, dense)
     transposed = sp.csc_array(others.T)
 
-    def products(points: Matrix) -> Floats:
+    def sparse_products(points: Matrix) -> Floats:
         result = points @ transposed
         return np.asarray(result.toarray() if sp.issparse(result) else result)
 
-    return products
-
-
-def _product(points: Matrix, others: Floats) -> Floats:
-    """points @ others.T; where that is little it is made in parts, since threads that a BLAS wakes spin on for 25 ms.
-
-    They would do so in the way of the next solve.
-    """
-    count, work = points.shape[0], points.shape[0] * others.size
-    if sp.issparse(points) or not QUIET < work <= FEW:
-        return np.asarray(points @ others.T)
-    result = np.empty((count, len(others)))
-    step = max(1, QUIET // (count * others.shape[1]))
-    for start in range(0, len(others), step):
-        result[:, start : start + step] = points @ others[start : start + step].T
-    return result
+    return sparse_products
 
 
 def squared_norms(points: Matrix) -> Floats:

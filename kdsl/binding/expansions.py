@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from kdsl.binding.table import Floats, Matrix, as_double, is_single
 from kdsl.solving.native_kernel import NativeKernel, centre_of, core_points
+from kdsl.solving.quiet_products import applied
 
 if TYPE_CHECKING:
     from kdsl import _core
@@ -104,8 +105,7 @@ class Expansion:
 
 
 def _product(block: Floats, coefficients: Floats) -> Floats:
-    """block @ coefficients; one vector is not worth waking the threads of a BLAS, which spin on for a while."""
-    return np.asarray(np.einsum("ij,j->i", block, coefficients) if coefficients.ndim == 1 else block @ coefficients)
+    return applied(block, coefficients) if coefficients.ndim == 1 else np.asarray(block @ coefficients)
 
 
 def new_points(points: Matrix) -> _core.Points:

@@ -494,8 +494,8 @@ NB_MODULE(_core, module) {
              "v"_a, "t"_a, "The duality gap of t and v, coordinate by coordinate; NaN in t is filled in.");
     module.def("solve", &solve_python, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
                "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "any_start"_a, "hessians"_a,
-               "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "all_threads"_a, "strategy"_a, "working_set"_a,
-               "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
+               "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "all_threads"_a, "strategy"_a,
+               "working_set"_a, "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
                "Minimise a normal form in the coordinates that kdsl/core/problem.hpp describes.");
     module.def("descend", &descend_python, "points"_a, "row"_a.noconvert(), "target"_a, "shift"_a, "offsets"_a,
                "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a, "t"_a, "constant"_a, "tolerance"_a, "seed"_a,

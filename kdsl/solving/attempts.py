@@ -59,8 +59,7 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
 
     def attempt(route: Route, from_there: Floats | None, seconds: float, steps: float) -> Attempt:
         patient = replace(options, time_limit=min(asked.left, seconds), max_iterations=_whole(steps))
-        raw = route.backend.solve(lowered.problem, patient, from_there, asked.progress)
-        return _tightened(asked, Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), route), steps)
+        return _tightened(asked, _attempt(asked, lowered, route, patient, from_there), steps)
 
     best = attempt(chosen, begin, math.inf, min(most, usual))
     if best.raw.status != "iteration_limit" or usual >= most or asked.left <= 0:
@@ -93,6 +92,11 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
     return again._replace(raw=raw)
 
 
+def _attempt(asked: Asked, lowered: Lowered, chosen: Route, options: Options, begin: Floats | None) -> Attempt:
+    raw = chosen.backend.solve(lowered.problem, options, begin, asked.progress)
+    return Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), chosen)
+
+
 def _whole(steps: float) -> int | None:
     return None if math.isinf(steps) else int(steps)
 
@@ -112,16 +116,15 @@ def _tightened(asked: Asked, attempt: Attempt, most: float) -> Attempt:
         kkt_tol = None if options.kkt_tol is None else options.kkt_tol * factor
         steps = _whole(max(most - raw.iterations, 0))
         stricter = replace(options, tol=options.tol * factor, kkt_tol=kkt_tol, time_limit=left, max_iterations=steps)
-        again = chosen.backend.solve(point.lowered.problem, stricter, raw.theta, asked.progress)
-        raw = replace(again, iterations=raw.iterations + again.iterations, seconds=raw.seconds + again.seconds)
-        attempt = Attempt(raw, certify(asked.posed, raw.theta, lowered=point.lowered), chosen)
+        again = _attempt(asked, point.lowered, chosen, stricter, raw.theta)
+        iterations, seconds = raw.iterations + again.raw.iterations, raw.seconds + again.raw.seconds
+        attempt = again._replace(raw=replace(again.raw, iterations=iterations, seconds=seconds))
     return attempt
 
 
 def _by_others(asked: Asked, attempt: Attempt) -> Attempt:
     """Where nothing can be claimed of an answer, others are tried in turn; the best answer is kept with its route."""
-    posed, options = asked.posed, asked.options
-    convex = is_convex(posed)
+    options, convex = asked.options, is_convex(asked.posed)
     raw, point, chosen = attempt
     taken = chosen
     while convex and raw.status in FELL_SHORT and not point.certificate.status(options.tol, options.kkt_tol):
@@ -132,10 +135,9 @@ def _by_others(asked: Asked, attempt: Attempt) -> Attempt:
         taken = following
         patience = max(_PATIENCE, _PATIENCE * raw.seconds)
         patient = replace(options, time_limit=min(left, patience))
-        other = taken.backend.solve(point.lowered.problem, patient, raw.theta, asked.progress)
+        other, reached, _ = _attempt(asked, point.lowered, taken, patient, raw.theta)
         if other.status in ("time_limit", "iteration_limit") and other.seconds < left:
             other = replace(other, status="stalled", message=f"{taken.backend.name} took too long")
-        reached = certify(posed, other.theta, lowered=point.lowered)
         if reached.certificate.rel_gap < point.certificate.rel_gap:
             raw, point, chosen = other, reached, taken
         else:

@@ -20,9 +20,9 @@ from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
 from kdsl.solving.directions import directions_of
-from kdsl.solving.inner_product import dot
 from kdsl.solving.loss_residuals import loss_residual
 from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
+from kdsl.solving.quiet_products import dot
 
 
 @dataclass(frozen=True)

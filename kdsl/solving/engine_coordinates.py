@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from kdsl.solving.directions import directions_of, spanning
 from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
+from kdsl.solving.quiet_products import applied
 
 FEW_ROWS = 64  # rows up to which A is handled as a dense array
 ROUNDING = 1e-13  # of a row's largest entry: what is smaller is what rounding left of a sum that vanishes
@@ -105,8 +106,8 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
 
 
 def _times(matrix: Matrix, t: Floats) -> Floats:
-    """matrix @ t; few rows are not worth waking the threads of a BLAS, which spin on for a while."""
-    return np.einsum("ij,j->i", matrix, t) if isinstance(matrix, np.ndarray) else np.asarray(matrix @ t)
+    """matrix @ t."""
+    return applied(matrix, t) if isinstance(matrix, np.ndarray) else np.asarray(matrix @ t)
 
 
 def _equalities(rows: Rows, slack_row: Ints) -> tuple[Matrix, Floats]:

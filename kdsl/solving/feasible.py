@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
-from kdsl.solving.inner_product import dot
 from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.quiet_products import dot
 
 Matrix: TypeAlias = Floats | sp.csr_array[Any]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kdsl.solving.inner_product import dot
 from kdsl.solving.normal_form import Floats
+from kdsl.solving.quiet_products import dot
 from kdsl.solving.segments import Segments
 
 if TYPE_CHECKING:
@@ -325,8 +325,9 @@ def solver_of(H: Floats, least: float = 1e-300) -> Callable[[Floats], Floats] | 
 
 def _inverse(M: Floats) -> Floats:
     """The inverse of M on its range."""
-    if np.count_nonzero(M) == np.count_nonzero(np.diag(M)):
-        return np.diag(np.where(np.diag(M) > 0, 1.0 / np.where(np.diag(M) > 0, np.diag(M), 1.0), 0.0))
+    diagonal = np.diag(M)
+    if np.count_nonzero(M) == np.count_nonzero(diagonal):
+        return np.diag(np.divide(1.0, diagonal, out=np.zeros(len(M)), where=diagonal > 0))
     return np.asarray(np.linalg.pinv(M, hermitian=True), np.float64)
 
 

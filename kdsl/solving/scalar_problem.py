@@ -17,8 +17,8 @@ from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Factors, Poly, derivative
 from kdsl.algebra.primal import LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
-from kdsl.solving.inner_product import dot
 from kdsl.solving.normal_form import Floats
+from kdsl.solving.quiet_products import dot
 from kdsl.solving.smooth_losses import SmoothLoss
 from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked, summed
 

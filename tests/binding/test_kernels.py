@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdsl.binding import distances
 from kdsl.binding.composed import Normalized, OnColumns, Product, Scaled, Sum
 from kdsl.binding.distances import inner_products, squared_distances
 from kdsl.binding.gram import DenseGram, KernelGram, ShiftedGram, gram_oracle
@@ -31,6 +30,7 @@ from kdsl.language.syntax import (
     Number,
     Pow,
 )
+from kdsl.solving import quiet_products
 from kdsl.solving.native_kernel import NativeKernel, OffersNative
 
 test_points.__test__ = False  # a function of kdsl, not a test
@@ -323,10 +323,10 @@ def test_small_products_are_made_in_parts_too_small_to_wake_threads(monkeypatch:
     random = np.random.default_rng(0)
     few, many = random.normal(size=(8, 40)), random.normal(size=(3000, 40))
     found, products = squared_distances(many)(few), inner_products(many)(few)
-    monkeypatch.setattr(distances, "FEW", 0)
+    monkeypatch.setattr(quiet_products, "FEW", 0)
     assert np.allclose(found, squared_distances(many)(few), rtol=1e-12)
     assert np.allclose(products, few @ many.T, rtol=0, atol=1e-12)
-    monkeypatch.setattr(distances, "FEW", 1 << 26)
+    monkeypatch.setattr(quiet_products, "FEW", 1 << 26)
     sizes = []
 
     class Counting(np.ndarray):
@@ -335,4 +335,4 @@ def test_small_products_are_made_in_parts_too_small_to_wake_threads(monkeypatch:
             return np.asarray(self) @ np.asarray(other)
 
     inner_products(many)(few.view(Counting))
-    assert len(sizes) > 1 and max(sizes) <= distances.QUIET
+    assert len(sizes) > 1 and max(sizes) <= quiet_products.QUIET

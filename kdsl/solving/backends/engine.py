@@ -14,10 +14,10 @@ import scipy.sparse as sp
 
 from kdsl import _core
 from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
-from kdsl.solving.inner_product import dot
 from kdsl.solving.native_kernel import NativeKernel, OffersNative, centre_of, core_points
 from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
 from kdsl.solving.priced_rows import MANY, start_by_prices
+from kdsl.solving.quiet_products import dot
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 Callback = Callable[[int, float], bool | None]
