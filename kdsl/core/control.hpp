@@ -36,6 +36,9 @@ public:
 
     std::int64_t remaining() const { return most_ - iterations; }
 
+    // For another thread: what is left of the limits, and nobody to call.
+    Control quiet() const { return Control(limit_ - seconds(), remaining(), nullptr); }
+
     std::int64_t iterations = 0;
     double gap = 0;
 

@@ -107,9 +107,10 @@ bool solves(const Case& c) {
     for (std::int64_t k = 0; c.sums && k < c.n; ++k) start_at[k] = 0.3 * (problem.h.left[k] + problem.h.right[k]);
     const Outcome outcome = solve(problem, options, std::move(start_at), control);
     const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance;
-    std::printf("%s shape %d kernel %d sparse %d kinked %d %s n %ld: %ld steps, gap %.1e\n", good ? "ok  " : "FAIL",
-                int(c.shape), int(c.kind), int(c.sparse), int(c.kinked), outcome.strategy.c_str(), long(c.n),
-                long(outcome.iterations), outcome.relative_gap);
+    std::printf("%s shape %d kernel %d sparse %d kinked %d %s n %ld: %ld steps, %ld of %ld sets in halves, gap %.1e\n",
+                good ? "ok  " : "FAIL", int(c.shape), int(c.kind), int(c.sparse), int(c.kinked),
+                outcome.strategy.c_str(), long(c.n), long(outcome.iterations), long(outcome.halved),
+                long(outcome.outer), outcome.relative_gap);
     return good;
 }
 
@@ -132,6 +133,10 @@ int main() {
     for (const Kind kind : {Kind::polynomial, Kind::sigmoid})
         for (const Strategy strategy : {Strategy::working_set, Strategy::stored_rows})
             cases.push_back({Shape::bias, kind, false, false, strategy, 2100, 0.1, 21, 256});
+    // Sets in two halves.
+    for (const Shape shape : {Shape::bias, Shape::groups})
+        for (const bool kinked : {false, true})
+            cases.push_back({shape, Kind::gaussian, false, kinked, Strategy::working_set, 1500, 30.0, 5, 0});
     cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1e3});
     bool good = true;
     for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once

@@ -13,6 +13,9 @@
 
 namespace kdsl {
 
+// Numbers from one row of a block of n to the next: never whole pages, whose rows drive each other out.
+inline std::int64_t block_stride(std::int64_t n) { return (n + 31) / 64 * 64 + 32; }
+
 template <class K>
 class GramBlock {
 public:

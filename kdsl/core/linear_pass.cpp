@@ -18,15 +18,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kPartRows = 4096;  // rows below which another thread is not worth waking
 constexpr std::int64_t kWide = 128;       // columns from which on one part a thread saves the memory of partial sums
 
-const LinearLoops& choose_loops() {
-    const std::string_view name = choose_micro().name;
-#if defined(__x86_64__)
-    if (name == "avx512" || name == "amx") return linear_avx512;
-    if (name == "avx2") return linear_avx2;
-#endif
-    return linear_portable;
-}
-
 enum class Verdict { point, inside, open };
 
 struct Judged {
@@ -55,6 +46,15 @@ Judged judge(const SeparableView& h, std::int64_t k, double low, double high) {
 
 }  // namespace
 
+const LinearLoops& linear_loops() {
+    const std::string_view name = choose_micro().name;
+#if defined(__x86_64__)
+    if (name == "avx512" || name == "amx") return linear_avx512;
+    if (name == "avx2") return linear_avx2;
+#endif
+    return linear_portable;
+}
+
 // The buffers of one part.
 struct LinearPass::Room {
     explicit Room(std::int64_t width)
@@ -68,7 +68,7 @@ struct LinearPass::Room {
 
 LinearPass::LinearPass(const LinearSource& source, int threads)
     : source_(source),
-      loops_(choose_loops()),
+      loops_(linear_loops()),
       width_((source.columns() + kRowPad - 1) / kRowPad * kRowPad),
       parts_(std::clamp<std::int64_t>(source.count / kPartRows, 1,
                                       std::max(1, threads) * (source.columns() < kWide ? 8 : 1))),

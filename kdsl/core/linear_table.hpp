@@ -22,4 +22,7 @@ extern const LinearLoops linear_avx2;
 extern const LinearLoops linear_avx512;
 #endif
 
+// Those that go with choose_micro().
+const LinearLoops& linear_loops();
+
 }  // namespace kdsl

@@ -238,6 +238,7 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     out["value"] = outcome.value;
     out["iterations"] = outcome.iterations;
     out["refreshes"] = outcome.refreshes;
+    out["halved"] = outcome.halved;
     out["rough"] = outcome.rough;
     out["outer"] = outcome.outer;
     out["entries"] = outcome.entries;

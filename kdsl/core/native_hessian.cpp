@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aligned.hpp"
+#include "kernel_product.hpp"
 
 namespace kdsl {
 
@@ -110,6 +111,12 @@ void NativeHessian::prepare(Pool& pool) {
         if (const std::optional<std::pair<std::size_t, double>> same = multiple_of(h)) {
             product_.push_back(product_[same->first]);
             for (double& x : product_.back()) x *= same->second;
+            continue;
+        }
+        if (!linear_ && 2 * (last - first) > points_) {
+            std::vector<double> weight(points_, 0.0);
+            for (std::int64_t e = first; e < last; ++e) weight[atoms_.point[e]] += atoms_.coefficient[e];
+            product_.push_back(symmetric_product(blocks_, weight, pool));
             continue;
         }
         std::vector<double> image(points_);

@@ -42,6 +42,7 @@ struct Outcome {
     double relative_gap = 0;      // of the duality gap, at the multipliers between M and m
     double value = 0;             // of the objective
     std::int64_t iterations = 0, refreshes = 0, outer = 0;
+    std::int64_t halved = 0;      // of the outer steps those whose set was solved in two halves
     std::int64_t rough = 0;       // stages with points on a lattice
     double entries = 0;           // of Q that were computed
     int threads = 1;

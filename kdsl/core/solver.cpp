@@ -133,6 +133,7 @@ private:
             const bool coarse = error > kFaint * eps;
             if (coarse) stale_.assign(problem_.size(), 1);
             out_.outer += result.outer;
+            out_.halved += result.halved;
             out_.rough += rough;
             out_.entries += result.entries;
             if (result.unbounded && precision == Precision::both_double) {

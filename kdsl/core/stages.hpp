@@ -31,7 +31,7 @@ struct StageResult {
     bool unbounded = false;
     bool moved = false;
     Direction ray;
-    std::int64_t outer = 0;
+    std::int64_t outer = 0, halved = 0;  // working sets, and those in two halves
     double entries = 0;
 };
 

@@ -362,7 +362,7 @@ from test_engine_behaviour import PointsGram, two_clouds
 from engine_problems import svc
 from kdsl.solving.backends import engine
 from kdsl.solving.native_kernel import NativeKernel
-X, y = two_clouds(6000, d=8, apart=0.1)
+X, y = two_clouds(20_000, d=8, apart=0.1)
 problem = svc(PointsGram(NativeKernel("gaussian", X, 0.5)), y, 1e6)
 print("ready", flush=True)
 try:

@@ -193,6 +193,18 @@ def test_dense_columns_beside_examples_and_pairs_in_single_precision():
     assert np.isclose(value(problem, got.theta), value(problem, exact.theta), rtol=1e-8)
 
 
+@pytest.mark.parametrize("n", [255, 257, 512, 700, 1025])
+def test_the_product_with_a_dense_column_is_that_of_the_whole_matrix(n):
+    """It is computed by tiles of 256 points, each for both sides of the diagonal: one tile, an even or odd number."""
+    X, y = clouds(n)
+    problem = with_averages(X, y, 1.0, 0.05)
+    got = engine.solve(problem, tol=1e-10)
+    block = problem.blocks[0]
+    stored = NormalForm((HilbertBlock("w", MatrixGram(block.gram.K), block.atoms),), problem.separable, problem.rows)
+    assert got.status == "solved"
+    assert np.isclose(value(problem, got.theta), value(problem, engine.solve(stored, tol=1e-10).theta), rtol=1e-9)
+
+
 def test_a_hard_constraint_is_kept_to_the_tolerance_in_its_own_units():
     """Not relative to the largest derivative, which is 3 here: the certificate asks for it as it is written."""
     X, y = clouds(600)
