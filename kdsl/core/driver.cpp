@@ -28,7 +28,8 @@ struct Case {
     std::int64_t n;
     double C;
     std::int64_t d = 5, working_set = 40;
-    bool sums = false;  // the rows ask for sums other than 0
+    bool sums = false;    // the rows ask for sums other than 0
+    bool single = false;  // every atom is one point
 };
 
 Classes classes_of(Shape shape, std::int64_t n) {
@@ -85,7 +86,7 @@ bool solves(const Case& c) {
     Atoms atoms;  // singles, and every tenth a sum of six points
     atoms.start.push_back(0);
     for (std::int64_t k = 0; k < c.n; ++k) {
-        const std::int64_t many = k % 10 == 9 && c.kinked ? 6 : 1;
+        const std::int64_t many = k % 10 == 9 && c.kinked && !c.single ? 6 : 1;
         for (std::int64_t e = 0; e < many; ++e) {
             atoms.point.push_back((k + e) % c.n);
             atoms.coefficient.push_back(1.0 / double(many));
@@ -135,8 +136,8 @@ int main() {
             cases.push_back({Shape::bias, kind, false, false, strategy, 2100, 0.1, 21, 256});
     // Sets in two halves.
     for (const Shape shape : {Shape::bias, Shape::groups})
-        for (const bool kinked : {false, true})
-            cases.push_back({shape, Kind::gaussian, false, kinked, Strategy::working_set, 1500, 30.0, 5, 0});
+        for (const bool single : {false, true})
+            cases.push_back({shape, Kind::gaussian, false, true, Strategy::working_set, 1500, 30.0, 5, 0, false, single});
     cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1e3});
     bool good = true;
     for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once
