@@ -20,9 +20,9 @@ public:
     void restart() { mark_ = kInfinity; }
     // m - M and the number of free coordinates, before each set.
     void look(double gap, std::int64_t free);
-    // Coordinates for which the next set has room; the most that there will be before that grows.
+    // Coordinates for which the next set has room,
     std::int64_t room() const;
-    std::int64_t usual() const { return usual_; }
+    // and how many the largest has had or will have, as long as free coordinates do not crowd it.
     std::int64_t largest() const { return largest_; }
     // Whether the next set is to be solved in two halves at once.
     bool apart() const { return apart_; }
@@ -33,7 +33,7 @@ public:
     // Whether a block of so many is best computed by the thread that works on it.
     bool by_itself(std::size_t set) const { return cheap_ && std::int64_t(set) <= usual_; }
 
-    // A set was worked on, in so many steps; as many rows of `active` columns each follow.
+    // A set was worked on, in so many steps, and so many of its rows, of `active` columns each, changed the gradient.
     void worked(std::size_t set, std::int64_t steps, std::size_t rows, std::size_t active);
     // Of what the second of two halves did, the first had done so much as well.
     void undone(double part) { rest_ = part < kUndone ? 0 : kRest; }

@@ -216,10 +216,10 @@ private:
         const Change change = change_of(set, before_, t);
         note(change, t, out);
         plan_.worked(set.size(), steps, change.rows.size(), selection_.active().size());
-        std::unique_ptr<Sums> sums;
-        if (selection_.crowded()) sums = sums_over(change, f, means);
-        const std::int64_t late = sums == nullptr ? 0 : plan_.late(sums->parts());
-        if (late == 0) return accumulate(change, f, means);
+        const std::int64_t parts = (std::int64_t(selection_.active().size()) + Sums::kColumns - 1) / Sums::kColumns;
+        const std::int64_t late = selection_.crowded() ? plan_.late(parts) : 0;
+        std::unique_ptr<Sums> sums = late > 0 ? sums_over(change, f, means) : nullptr;
+        if (sums == nullptr) return accumulate(change, f, means);
         late_.begin(std::move(sums), late, set, near_, f, pool_);
     }
 
