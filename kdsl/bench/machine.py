@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kdsl import allowance
+
 SIDE, DEPTH, RUNS = 2048, 500, 3
 TOUCHED, MOST = 0.4, 16 * 2**30  # of the memory that is free, and bytes
 
@@ -60,9 +62,9 @@ def describe_machine(packages: tuple[str, ...]) -> Machine:
             versions.append((package, version(package)))
         except PackageNotFoundError:
             versions.append((package, "not installed"))
-    memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    memory = allowance.memory()
     system = f"{platform.system()} {platform.machine()}"
-    cores = len(os.sched_getaffinity(0))
+    cores = allowance.processors()
     return Machine(_model(), _core.isa(), cores, memory, system, tuple(versions), _gflops(cores))
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kdsl import allowance
 from kdsl.bench.contender import Answer, Contender, Timed, settle, timed, timed_in_a_turn
 from kdsl.bench.judge import price_path
 from kdsl.bench.own import Kdsl
@@ -129,14 +130,11 @@ class SnapML(NamedTuple):
         return task.kind == "linear"
 
     def run(self, problem: Problem, tol: float) -> Answer:
-        import os
-
         from snapml import SupportVectorMachine as Machine
 
-        workers = len(os.sched_getaffinity(0))
         weight = 1.0 / problem.task.value("C")
         machine = Machine(
-            max_iter=10_000, regularizer=weight, tol=tol, n_jobs=workers, fit_intercept=True, random_state=0
+            max_iter=10_000, regularizer=weight, tol=tol, n_jobs=allowance.processors(), fit_intercept=True, random_state=0
         )
         _, spent = timed(lambda: machine.fit(problem.X, problem.y))
         w, b = np.ravel(machine.coef_), float(np.ravel(machine.intercept_)[0])

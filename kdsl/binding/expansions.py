@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl import allowance
 from kdsl.binding.table import Floats, Matrix, as_double, is_single
 from kdsl.solving.native_kernel import NativeKernel, centre_of, core_points
 from kdsl.solving.quiet_products import applied
@@ -81,8 +81,7 @@ class Expansion:
         assert given is not None
         at, coefficients = new_points(given.points), np.ascontiguousarray(self.coefficients, dtype=np.float64)
         many = self.support.shape[0] * count >= MANY
-        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = available if many else 1
+        threads = allowance.processors() if many else 1
         if many and is_single(points):
             rough = self.core.values(coefficients, at, threads, True)
             if rough is not None:

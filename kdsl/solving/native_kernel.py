@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl import allowance
 from kdsl.solving.normal_form import Floats, GramOracle
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def rough_product(gram: GramOracle, threads: int | None = None) -> Callable[[Flo
     from kdsl import _core
 
     points = core_points(kernel, centre_of(kernel))
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = threads or available or 1
+    workers = threads or allowance.processors()
 
     def product(v: Floats) -> Floats:
         weight = np.ascontiguousarray(v, dtype=np.float64)

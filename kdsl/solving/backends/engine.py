@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl import _core
+from kdsl import _core, allowance
 from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
 from kdsl.solving.native_kernel import NativeKernel, OffersNative, centre_of, core_points
 from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
@@ -60,14 +59,13 @@ def solve(
     `start` need not be feasible. `callback(iterations, m - M)` is called about every 50 ms and stops the solve by
     returning True; Ctrl-C raises KeyboardInterrupt. `threads` defaults to the processors that this process may use, or
     to one where the problem is so small that others would come too late; `memory` (bytes for blocks of Q) to a quarter
-    of the machine's. Where coupled rows leave more than `classes_at_once` classes of parallel columns, some are met by
+    of what it may take. Where coupled rows leave more than `classes_at_once` classes of parallel columns, some are met by
     prices first (priced_rows.py).
     """
     began = time.perf_counter()
-    memory = _quarter_of_memory() if memory is None else memory
+    memory = allowance.memory() / 4 if memory is None else memory
     all_threads = threads is not None
-    threads = len(os.sched_getaffinity(0)) if threads is None and hasattr(os, "sched_getaffinity") else threads
-    threads = threads or os.cpu_count() or 1
+    threads = threads or allowance.processors()
     linear, constant = _shifts(problem)
     form = engine_form(problem, linear)
     v = starting_point(form, start)
@@ -237,10 +235,3 @@ def _rows_function(blocks: list[tuple[HilbertBlock, _Atoms]], n: int) -> Callabl
         return out
 
     return rows
-
-
-def _quarter_of_memory() -> float:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
-    except (ValueError, OSError, AttributeError):
-        return 1e9

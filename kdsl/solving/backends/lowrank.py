@@ -11,13 +11,13 @@ How      kdsl/solving/screening.py on the explicit rows of [S'F, A']. Where F F'
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kdsl import allowance
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 1000
 MOST_ROWS = 64
-MEMORY = 4e9  # bytes for the rows where nothing is said
 SAFETY = 4.0  # the gap is asked to be so much smaller than the tolerance
 FINEST = 1e-14  # the smallest gap that is asked for
 
@@ -69,8 +68,8 @@ def solve(
     from kdsl.solving.screening import solve_rows
 
     began = time.perf_counter()
-    threads = options.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
-    rows = explicit_rows(problem, MOST_COLUMNS, options.memory or MEMORY, began + options.time_limit)
+    threads = options.threads or allowance.processors()
+    rows = explicit_rows(problem, MOST_COLUMNS, options.memory or allowance.memory() / 4, began + options.time_limit)
     if rows is None:
         return _by_the_engine(
             problem, options, start, progress, began, "the rank is not small for what is allowed: by the engine"
