@@ -62,14 +62,15 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
     for (std::int64_t c = 0; c < classes.size(); ++c)
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
             const double z = out.multiplier[c] - f[k];
-            const Young young = fenchel_young(h, k, t[k], z - drift);
+            const Separable::Sides sides = h.sides(k, t[k]);
             out.value += 0.5 * t[k] * f[k] + h.at(k, t[k]);
+            for (const double derivative : {std::abs(f[k]), std::abs(sides.below), std::abs(sides.above)})
+                out.size = std::max(out.size, derivative < kInfinity ? derivative : 0.0);
+            if (z - drift >= sides.below && z + drift <= sides.above) continue;
+            const Young young = fenchel_young(h, k, t[k], z - drift);
             const Young other = drift > 0 ? fenchel_young(h, k, t[k], z + drift) : young;
             out.gap += std::max(young.gap, other.gap);
             out.beyond = std::max({out.beyond, young.beyond, other.beyond});
-            const Separable::Sides sides = h.sides(k, t[k]);
-            for (const double derivative : {f[k], sides.below, sides.above})
-                if (std::isfinite(derivative)) out.size = std::max(out.size, std::abs(derivative));
         }
     return out;
 }

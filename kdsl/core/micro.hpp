@@ -128,6 +128,10 @@ struct Micro {
     void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);
     // What Passes::update returns, f as it is.
     Extremes<double> (*extremes)(const double* f, const double* above, const double* below, std::int64_t n);
+    // Those of sign (f[k] + side[k]) + by that are more than `least`, in order, and with each first + k; returns how many
+    // there are. Up to a vector more is written.
+    std::int64_t (*greater)(const double* f, const double* side, double sign, double by, double least, std::int64_t first,
+                            std::int64_t n, double* value, std::int64_t* place);
     const Tiles* tiles = nullptr;  // where there is a unit for them
 
     template <class T, class K>

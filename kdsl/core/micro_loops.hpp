@@ -453,6 +453,7 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     combine<float>,
     combine<double>,
     extremes<double>,
+    greater,
 };
 
 #endif

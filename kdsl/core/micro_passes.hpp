@@ -166,6 +166,28 @@ Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T 
     return place;
 }
 
+inline Int greater(const double* f, const double* side, double sign, double by, double least, Int first, Int n,
+                   double* value, Int* place) {
+    Int count = 0, k = 0;
+#if KDSL_WIDTH == 64
+    const auto numbers = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    for (; k + 8 <= n; k += 8) {
+        const auto v = sign * (load<double>(f + k) + load<double>(side + k)) + by;
+        const __mmask8 more = _mm512_cmp_pd_mask(v, splat(least), _CMP_GT_OQ);
+        _mm512_storeu_pd(value + count, _mm512_maskz_compress_pd(more, v));
+        _mm512_storeu_si512(place + count,
+                            _mm512_maskz_compress_epi64(more, _mm512_add_epi64(numbers, _mm512_set1_epi64(first + k))));
+        count += __builtin_popcount(more);
+    }
+#endif
+    for (; k < n; ++k) {  // no branch: which ones are greater cannot be predicted
+        value[count] = sign * (f[k] + side[k]) + by;
+        place[count] = first + k;
+        count += value[count] > least;
+    }
+    return count;
+}
+
 template <class K>
 void combine(double* to, const K* const* from, const double* by, Int n) {
     constexpr Int L = kLanes<double>;

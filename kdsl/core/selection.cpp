@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -14,6 +15,7 @@ namespace {
 constexpr double kKeep = 0.5;  // of a working set kept from the last one
 constexpr std::int64_t kFewClasses = 64;
 constexpr std::int64_t kBins = 1024;  // of the violations, so that few have to be put in order
+constexpr std::int64_t kVector = 8;   // numbers that a pass may write beyond its last
 constexpr double kHuge = 1e290;
 constexpr double kNear = 0.7;  // of the least violation taken the last time is where candidates are first looked for
 
@@ -40,22 +42,20 @@ Selection::Selection(const Problem& problem, const Micro& micro, Exchange* excha
 
 void Selection::restart(const std::vector<double>& t) {
     free_ = 0;
-    for (std::int64_t k = 0; k < problem_.size(); ++k) {
-        const Separable::Sides sides = problem_.h.sides(k, t[k]);
-        below_[k] = sides.below;
-        above_[k] = sides.above;
-        free_ += sides.below == sides.above;
-    }
+    std::fill(is_active_.begin(), is_active_.end(), 0);
+    std::fill(below_.begin(), below_.end(), -kInfinity);
+    std::fill(above_.begin(), above_.end(), kInfinity);
     set_.clear();
     for (Side& side : sides_) side.least = 0;
-    activate_all();
+    activate_all(t);
 }
 
-void Selection::activate_all() {
+void Selection::activate_all(const std::vector<double>& t) {
+    for (std::int64_t k = 0; k < problem_.size(); ++k)
+        if (!is_active_[k]) moved(k, t[k]);
     active_.resize(above_.size());
     std::iota(active_.begin(), active_.end(), 0);
     std::fill(is_active_.begin(), is_active_.end(), 1);
-    find_runs();
 }
 
 void Selection::moved(std::int64_t k, double t) {
@@ -63,6 +63,16 @@ void Selection::moved(std::int64_t k, double t) {
     free_ += int(sides.below == sides.above) - int(below_[k] == above_[k]);
     below_[k] = sides.below;
     above_[k] = sides.above;
+}
+
+void Selection::put_aside(std::int64_t k, std::vector<Aside>& list) {
+    list.push_back({k, below_[k], above_[k]});
+    below_[k] = -kInfinity, above_[k] = kInfinity;
+}
+
+void Selection::readmit(std::vector<Aside>& list) {
+    for (const Aside& one : list) below_[one.k] = one.below, above_[one.k] = one.above;
+    list.clear();
 }
 
 void Selection::set_aside(std::int64_t first, std::int64_t last, Indices& kept) {
@@ -73,54 +83,19 @@ void Selection::set_aside(std::int64_t first, std::int64_t last, Indices& kept) 
             kept.push_back(next++ - set_.begin());
             continue;
         }
-        aside_.push_back({k, below_[k], above_[k]});
-        below_[k] = -kInfinity, above_[k] = kInfinity;
+        put_aside(k, aside_);
     }
 }
 
-void Selection::readmit() {
-    for (const Aside& one : aside_) below_[one.k] = one.below, above_[one.k] = one.above;
-    aside_.clear();
-}
-
-void Selection::find_runs() {
-    runs_.clear();
-    for (std::int64_t i = 0; i < std::int64_t(active_.size()); ++i) {
-        const std::int64_t c = class_of_[active_[i]];
-        if (runs_.empty() || runs_.back().cls != c) runs_.push_back({c, i, i});
-        runs_.back().last = i + 1;
-    }
-}
-
-// The best riser and faller of one class, by coordinate.
-Extremes<double> Selection::extremes_of(const Run& run, const double* f) const {
-    if (all_active()) {
-        Extremes<double> out = micro_.extremes(f + run.first, &above_[run.first], &below_[run.first],
-                                               run.last - run.first);
-        if (out.riser >= 0) out.riser += run.first;
-        if (out.faller >= 0) out.faller += run.first;
-        return out;
-    }
-    Extremes<double> out{kInfinity, -1, -kInfinity, -1};
-    for (std::int64_t i = run.first; i < run.last; ++i) {
-        const std::int64_t k = active_[i];
-        const double up = f[k] + above_[k], down = f[k] + below_[k];
-        if (up < out.rise) out.rise = up, out.riser = k;
-        if (down > out.fall) out.fall = down, out.faller = k;
-    }
-    return out;
-}
+void Selection::readmit() { readmit(aside_); }
 
 double Selection::extremes(const std::vector<double>& f) {
     const Classes& classes = problem_.classes;
-    std::fill(rise_.begin(), rise_.end(), kInfinity);
-    std::fill(fall_.begin(), fall_.end(), -kInfinity);
-    std::fill(riser_.begin(), riser_.end(), -1);
-    std::fill(faller_.begin(), faller_.end(), -1);
-    for (const Run& run : runs_) {
-        const Extremes<double> best = extremes_of(run, f.data());
-        rise_[run.cls] = best.rise, riser_[run.cls] = best.riser;
-        fall_[run.cls] = best.fall, faller_[run.cls] = best.faller;
+    for (std::int64_t c = 0; c < classes.size(); ++c) {
+        const std::int64_t first = classes.begin[c], count = classes.begin[c + 1] - first;
+        const Extremes<double> best = micro_.extremes(&f[first], &above_[first], &below_[first], count);
+        rise_[c] = best.rise, riser_[c] = best.riser < 0 ? -1 : first + best.riser;
+        fall_[c] = best.fall, faller_[c] = best.faller < 0 ? -1 : first + best.faller;
     }
     double gap = -kInfinity;
     up_ = fall_;
@@ -139,6 +114,7 @@ double Selection::extremes(const std::vector<double>& f) {
 
 const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room) {
     taken_ = 0;
+    added_.clear();
     const bool few = problem_.classes.size() <= kFewClasses;
     if (few) {
         for (std::int64_t c = 0; c < problem_.classes.size(); ++c) add(riser_[c]), add(faller_[c]);
@@ -153,7 +129,7 @@ const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room
 }
 
 void Selection::add(std::int64_t k) {
-    if (k >= 0 && !chosen_[k]) chosen_[k] = 1, ++taken_;
+    if (k >= 0 && !chosen_[k]) chosen_[k] = 1, ++taken_, added_.push_back(k);
 }
 
 // Of the last set, while there are fewer than `most`: the free ones, then the others, the newest of each first.
@@ -164,40 +140,37 @@ void Selection::keep(std::int64_t most) {
         const std::uint64_t held = above_[k] != below_[k], age = std::uint32_t(age_[k]);
         if (is_active_[k] && !chosen_[k] && !is_aside(k)) order_.push_back(held << 63 | age << 32 | i);
     }
-    std::sort(order_.begin(), order_.end());
-    for (const std::uint64_t one : order_) {
-        if (taken_ >= most) return;
-        add(set_[one & 0xffffffff]);
-    }
+    const std::int64_t some = std::clamp<std::int64_t>(most - taken_, 0, std::int64_t(order_.size()));
+    std::nth_element(order_.begin(), order_.begin() + some, order_.end());
+    for (std::int64_t i = 0; i < some; ++i) add(set_[order_[i] & 0xffffffff]);
 }
 
 // The worst risers and fallers, as many of each, until the set is full.
 void Selection::candidates(const double* f, std::int64_t room) {
     const std::int64_t each = (room - taken_) / 2;
+    for (const std::int64_t k : added_) put_aside(k, held_);
     gather(f, kNear * sides_[0].least, kNear * sides_[1].least);
     if (std::min(sides_[0].count, sides_[1].count) < each) gather(f, 0, 0);
+    readmit(held_);
     for (Side& side : sides_) take_worst(side, each);
 }
 
 // Those that violate by more, into sides_.
 void Selection::gather(const double* f, double rising_above, double falling_above) {
-    for (Side& side : sides_) {
-        side.violation.resize(active_.size());
-        side.who.resize(active_.size());
-    }
+    const Classes& classes = problem_.classes;
     Side &risers = sides_[0], &fallers = sides_[1];
-    double *rising = risers.violation.data(), *falling = fallers.violation.data();
-    std::int64_t *riser = risers.who.data(), *faller = fallers.who.data(), rise = 0, fall = 0;
-    for (const Run& run : runs_)
-        for (std::int64_t i = run.first; i < run.last; ++i) {  // no branch: which ones violate cannot be predicted
-            const std::int64_t k = active_[i];
-            const double up = up_[run.cls] - (f[k] + above_[k]), down = f[k] + below_[k] - down_[run.cls];
-            rising[rise] = up, riser[rise] = k;
-            falling[fall] = down, faller[fall] = k;
-            rise += int(up > rising_above) & int(!chosen_[k]);
-            fall += int(down > falling_above) & int(!chosen_[k]);
-        }
-    risers.count = rise, fallers.count = fall;
+    for (Side& side : sides_) {
+        side.violation.resize(above_.size() + kVector);
+        side.who.resize(above_.size() + kVector);
+        side.count = 0;
+    }
+    for (std::int64_t c = 0; c < classes.size(); ++c) {
+        const std::int64_t first = classes.begin[c], count = classes.begin[c + 1] - first;
+        risers.count += micro_.greater(f + first, &above_[first], -1, up_[c], rising_above, first, count,
+                                       &risers.violation[risers.count], &risers.who[risers.count]);
+        fallers.count += micro_.greater(f + first, &below_[first], 1, -down_[c], falling_above, first, count,
+                                        &fallers.violation[fallers.count], &fallers.who[fallers.count]);
+    }
 }
 
 // `some` of a side at most; of those that are as bad as the last to be taken the first.
@@ -249,17 +222,22 @@ void Selection::whole_classes(std::int64_t room) {
     }
 }
 
-// The chosen coordinates in their order; eight that are not are passed at once.
+// The chosen coordinates in their order: the product gathers the last bits of eight bytes in the highest one.
+static_assert(std::endian::native == std::endian::little);
 void Selection::collect() {
     set_.clear();
     const std::int64_t n = std::int64_t(chosen_.size());
-    for (std::int64_t k = 0; k < n; k += 8) {
-        std::uint64_t eight = 0;
-        const std::int64_t some = std::min<std::int64_t>(8, n - k);
-        std::memcpy(&eight, &chosen_[k], std::size_t(some));
-        if (eight == 0) continue;
-        for (std::int64_t j = k; j < k + some; ++j)
-            if (chosen_[j]) chosen_[j] = 0, ++age_[j], set_.push_back(j);
+    for (std::int64_t first = 0; first < n; first += 64) {
+        std::uint64_t bits = 0;
+        for (std::int64_t k = first; k < std::min(first + 64, n); k += 8) {
+            std::uint64_t eight = 0;
+            std::memcpy(&eight, &chosen_[k], std::size_t(std::min<std::int64_t>(8, n - k)));
+            bits |= (eight * 0x0102040810204080u >> 56) << (k - first);
+        }
+        for (; bits != 0; bits &= bits - 1) {
+            const std::int64_t k = first + std::countr_zero(bits);
+            chosen_[k] = 0, ++age_[k], set_.push_back(k);
+        }
     }
 }
 
@@ -267,23 +245,23 @@ void Selection::idle(const std::vector<double>& f, Indices& leaving, Indices& st
     leaving.resize(active_.size());
     staying.resize(active_.size());
     std::int64_t left = 0, stayed = 0;
-    for (const Run& run : runs_)
-        for (std::int64_t i = run.first; i < run.last; ++i) {
-            const std::int64_t k = active_[i];
-            const bool idle = (f[k] + above_[k] > up_[run.cls]) & (f[k] + below_[k] < down_[run.cls]);
-            leaving[left] = staying[stayed] = k;
-            left += idle;
-            stayed += !idle;
-        }
+    for (const std::int64_t k : active_) {
+        const std::int64_t c = class_of_[k];
+        const bool idle = (f[k] + above_[k] > up_[c]) & (f[k] + below_[k] < down_[c]);
+        leaving[left] = staying[stayed] = k;
+        left += idle;
+        stayed += !idle;
+    }
     leaving.resize(left);
     staying.resize(stayed);
 }
 
 void Selection::keep_only(Indices staying) {
-    active_ = std::move(staying);
     std::fill(is_active_.begin(), is_active_.end(), 0);
-    for (const std::int64_t k : active_) is_active_[k] = 1;
-    find_runs();
+    for (const std::int64_t k : staying) is_active_[k] = 1;
+    for (const std::int64_t k : active_)
+        if (!is_active_[k]) below_[k] = -kInfinity, above_[k] = kInfinity;
+    active_ = std::move(staying);
 }
 
 Indices Selection::dropped() const {

@@ -21,7 +21,7 @@ public:
 
     // All coordinates are active, none was in a set.
     void restart(const std::vector<double>& t);
-    void activate_all();
+    void activate_all(const std::vector<double>& t);
     // To be told of every t that moves.
     void moved(std::int64_t k, double t);
 
@@ -49,10 +49,7 @@ public:
     double fall(std::int64_t c) const { return fall_[c]; }
 
 private:
-    // The active coordinates of one class: active_[first] to active_[last - 1].
-    struct Run {
-        std::int64_t cls, first, last;
-    };
+    // A coordinate that takes no part for the moment, as if it were at both of its bounds, and its derivatives.
     struct Aside {
         std::int64_t k;
         double below, above;
@@ -64,8 +61,8 @@ private:
         double least = 0;  // violation that was taken the last time
     };
 
-    void find_runs();
-    Extremes<double> extremes_of(const Run& run, const double* f) const;
+    void put_aside(std::int64_t k, std::vector<Aside>& list);
+    void readmit(std::vector<Aside>& list);
     void add(std::int64_t k);
     void keep(std::int64_t most);
     bool is_aside(std::int64_t k) const { return above_[k] == kInfinity && below_[k] == -kInfinity; }
@@ -78,19 +75,18 @@ private:
     const Problem& problem_;
     const Micro& micro_;
     Exchange* exchange_;
-    std::vector<double> below_, above_;  // one-sided derivatives of h
+    std::vector<double> below_, above_;  // one-sided derivatives of h; infinite where a coordinate takes no part
     Indices class_of_, active_;
     std::vector<char> is_active_, chosen_;
     std::vector<std::int32_t> age_;      // sets in a row that a coordinate was in
-    std::vector<Run> runs_;
     std::int64_t free_ = 0, taken_ = 0;
     std::vector<double> rise_, fall_, up_, down_;
-    Indices riser_, faller_, set_;
+    Indices riser_, faller_, set_, added_;
     std::vector<std::uint64_t> order_;
     Side sides_[2];                      // risers, fallers
     std::vector<double> crowd_;
     bool crowded_ = false;
-    std::vector<Aside> aside_;
+    std::vector<Aside> aside_, held_;
 };
 
 }  // namespace kdsl

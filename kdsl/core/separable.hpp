@@ -38,14 +38,18 @@ struct Separable {
     double derivative(std::int64_t p, double t) const { return curvature[p] * t + slope[p]; }
 
     Sides sides(std::int64_t k, double t) const {
+        if (const std::int64_t p = offsets[k]; p + 1 == offsets[k + 1]) {  // the most usual: no branch on where t is
+            const double d = derivative(p, t);
+            return {left[p] < t ? d : -kInfinity, right[p] > t ? d : kInfinity, curvature[p]};
+        }
         const std::int64_t under = ahead(k, t, false), over = ahead(k, t, true);
         return {under < 0 ? -kInfinity : derivative(under, t), over < 0 ? kInfinity : derivative(over, t),
                 under >= 0 ? curvature[under] : over >= 0 ? curvature[over] : 0.0};
     }
 
     double at(std::int64_t k, double t) const {
-        std::int64_t p = ahead(k, t, true);
-        if (p < 0) p = offsets[k + 1] - 1;
+        std::int64_t p = offsets[k];
+        while (p + 1 < offsets[k + 1] && right[p] <= t) ++p;
         return (0.5 * curvature[p] * t + slope[p]) * t + value[p];
     }
 };

@@ -269,7 +269,7 @@ private:
     void catch_up(const std::vector<double>& t, std::vector<double>& f, const std::vector<double>& reference,
                   Precision precision, StageResult& out) {
         shift(reference, t, selection_.dropped(), f, precision, out);
-        selection_.activate_all();
+        selection_.activate_all(t);
     }
 
     const Problem& problem_;
