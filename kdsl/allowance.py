@@ -1,4 +1,4 @@
-"""What of its machine this process may use: processors and memory, as the system, a container and its surroundings say."""
+"""What of its machine this process may use: processors and memory, as the system, containers and surroundings say."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ UNKNOWN_MEMORY = 4e9  # bytes, where the system does not tell
 
 def processors() -> int:
     """How many threads may compute at once, at least one: more would only take turns."""
-    if hasattr(os, "sched_getaffinity"):
-        allowed = len(os.sched_getaffinity(0))
-    else:
-        allowed = os.cpu_count() or 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     first = os.environ.get(SURROUNDINGS, "").partition(",")[0].strip()
     named = int(first) if first.isdecimal() and int(first) > 0 else allowed
     return max(1, min(allowed, named, math.ceil(min(_processor_quota(), allowed))))

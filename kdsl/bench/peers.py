@@ -132,9 +132,9 @@ class SnapML(NamedTuple):
     def run(self, problem: Problem, tol: float) -> Answer:
         from snapml import SupportVectorMachine as Machine
 
-        weight = 1.0 / problem.task.value("C")
+        weight, workers = 1.0 / problem.task.value("C"), allowance.processors()
         machine = Machine(
-            max_iter=10_000, regularizer=weight, tol=tol, n_jobs=allowance.processors(), fit_intercept=True, random_state=0
+            max_iter=10_000, regularizer=weight, tol=tol, n_jobs=workers, fit_intercept=True, random_state=0
         )
         _, spent = timed(lambda: machine.fit(problem.X, problem.y))
         w, b = np.ravel(machine.coef_), float(np.ravel(machine.intercept_)[0])

@@ -88,7 +88,8 @@ def test_memory_without_a_limit_is_the_machine_s(groups: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "expected"), [("4", 4), ("4,2", 4), ("99", 16), ("0", 16), ("-1", 16), ("x", 16)])
-def test_what_the_surroundings_ask_for(value: str, expected: int, groups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("groups")
+def test_what_the_surroundings_ask_for(value: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(allowance.SURROUNDINGS, value)
     assert allowance.processors() == expected
 

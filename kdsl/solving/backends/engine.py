@@ -59,8 +59,8 @@ def solve(
     `start` need not be feasible. `callback(iterations, m - M)` is called about every 50 ms and stops the solve by
     returning True; Ctrl-C raises KeyboardInterrupt. `threads` defaults to the processors that this process may use, or
     to one where the problem is so small that others would come too late; `memory` (bytes for blocks of Q) to a quarter
-    of what it may take. Where coupled rows leave more than `classes_at_once` classes of parallel columns, some are met by
-    prices first (priced_rows.py).
+    of what it may take. Where coupled rows leave more than `classes_at_once` classes of parallel columns, some are met
+    by prices first (priced_rows.py).
     """
     began = time.perf_counter()
     memory = allowance.memory() / 4 if memory is None else memory
