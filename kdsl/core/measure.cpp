@@ -42,12 +42,13 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
     out.multiplier.assign(classes.size(), 0.0);
     out.kkt_gap = -kInfinity;
     for (std::int64_t c = 0; c < classes.size(); ++c) {
+        double rise = kInfinity, fall = -kInfinity;
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
             const Separable::Sides sides = h.sides(k, t[k]);
-            out.rise[c] = std::min(out.rise[c], f[k] + sides.above);
-            out.fall[c] = std::max(out.fall[c], f[k] + sides.below);
+            rise = std::min(rise, f[k] + sides.above);
+            fall = std::max(fall, f[k] + sides.below);
         }
-        const double rise = out.rise[c], fall = out.fall[c];
+        out.rise[c] = rise, out.fall[c] = fall;
         out.kkt_gap = std::max(out.kkt_gap, classes.is_free(c) ? std::max(-rise, fall) : fall - rise);
         if (!classes.is_free(c)) out.multiplier[c] = between(rise, fall);
     }
@@ -58,20 +59,22 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
             out.multiplier[c] = exchange->multiplier(c);
     }
     out.kkt_gap = std::isinf(out.kkt_gap) ? 0 : out.kkt_gap + 2 * drift;
-    out.value = problem.constant;
+    double value = problem.constant, size = 0;
     for (std::int64_t c = 0; c < classes.size(); ++c)
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
             const double z = out.multiplier[c] - f[k];
             const Separable::Sides sides = h.sides(k, t[k]);
-            out.value += 0.5 * t[k] * f[k] + h.at(k, t[k]);
+            value += 0.5 * t[k] * f[k] + h.at(k, t[k]);
             for (const double derivative : {std::abs(f[k]), std::abs(sides.below), std::abs(sides.above)})
-                out.size = std::max(out.size, derivative < kInfinity ? derivative : 0.0);
+                size = std::max(size, select(derivative < kInfinity, derivative, 0.0));
             if (z - drift >= sides.below && z + drift <= sides.above) continue;
             const Young young = fenchel_young(h, k, t[k], z - drift);
             const Young other = drift > 0 ? fenchel_young(h, k, t[k], z + drift) : young;
             out.gap += std::max(young.gap, other.gap);
             out.beyond = std::max({out.beyond, young.beyond, other.beyond});
         }
+    out.value = value;
+    out.size = size;
     return out;
 }
 

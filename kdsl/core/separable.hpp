@@ -4,6 +4,7 @@
 // offsets[k] <= p < offsets[k+1], covers [left[p], right[p]] and reads 1/2 curvature[p] t^2 + slope[p] t + value[p].
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -11,6 +12,12 @@
 namespace kdsl {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// condition ? a : b without a branch, for conditions that cannot be predicted.
+inline double select(bool condition, double a, double b) {
+    const std::uint64_t mask = -std::uint64_t(condition);
+    return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
+}
 
 struct Separable {
     std::vector<std::int64_t> offsets;
@@ -38,9 +45,9 @@ struct Separable {
     double derivative(std::int64_t p, double t) const { return curvature[p] * t + slope[p]; }
 
     Sides sides(std::int64_t k, double t) const {
-        if (const std::int64_t p = offsets[k]; p + 1 == offsets[k + 1]) {  // the most usual: no branch on where t is
+        if (const std::int64_t p = offsets[k]; p + 1 == offsets[k + 1]) {  // the most usual
             const double d = derivative(p, t);
-            return {left[p] < t ? d : -kInfinity, right[p] > t ? d : kInfinity, curvature[p]};
+            return {select(left[p] < t, d, -kInfinity), select(right[p] > t, d, kInfinity), curvature[p]};
         }
         const std::int64_t under = ahead(k, t, false), over = ahead(k, t, true);
         return {under < 0 ? -kInfinity : derivative(under, t), over < 0 ? kInfinity : derivative(over, t),
