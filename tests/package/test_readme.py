@@ -41,3 +41,17 @@ def test_table_of_verbs_is_complete(readme: str) -> None:
 def test_example_data_are_what_their_script_writes(root: Path) -> None:
     made = runpy.run_path(str(root / "examples" / "make_crescents.py"))["crescents"]()
     assert (root / "examples" / "crescents.csv").read_text(encoding="utf-8") == made
+
+
+def test_times_are_those_of_the_results(readme: str, root: Path) -> None:
+    """Each row's figures stand in the rows of the same name in benchmarks/RESULTS.md, of the machine that it is about."""
+    results = (root / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8").partition("with a matrix unit")[0]
+    measured = [[cell.strip() for cell in line.split("|")] for line in results.splitlines() if line.startswith("| ")]
+    table = re.search(r"^\| problem \| asked .*?\n\n", readme, flags=re.MULTILINE | re.DOTALL)
+    assert table is not None
+    rows = [[cell.strip() for cell in line.split("|")] for line in table[0].splitlines()[2:-1]]
+    assert len(rows) == 11
+    for _, problem, asked, seconds, learn, fastest, _ in rows:
+        known = [cells for cells in measured if cells[1:4] == [problem, asked, seconds]]
+        ratios = {cells[5] == "scikit-learn": cells[6] for cells in known}
+        assert ratios == {True: learn.removesuffix(" times that"), False: fastest}, problem
