@@ -44,7 +44,7 @@ def test_example_data_are_what_their_script_writes(root: Path) -> None:
 
 
 def test_times_are_those_of_the_results(readme: str, root: Path) -> None:
-    """Each row's figures stand in the rows of the same name in benchmarks/RESULTS.md, of the machine that it is about."""
+    """Each row has the figures of the rows of its name in benchmarks/RESULTS.md, of the machine that it is about."""
     results = (root / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8").partition("with a matrix unit")[0]
     measured = [[cell.strip() for cell in line.split("|")] for line in results.splitlines() if line.startswith("| ")]
     table = re.search(r"^\| problem \| asked .*?\n\n", readme, flags=re.MULTILINE | re.DOTALL)
