@@ -113,7 +113,6 @@ double Selection::extremes(const std::vector<double>& f) {
 }
 
 const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room) {
-    taken_ = 0;
     added_.clear();
     const bool few = problem_.classes.size() <= kFewClasses;
     if (few) {
@@ -129,7 +128,7 @@ const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room
 }
 
 void Selection::add(std::int64_t k) {
-    if (k >= 0 && !chosen_[k]) chosen_[k] = 1, ++taken_, added_.push_back(k);
+    if (k >= 0 && !chosen_[k]) chosen_[k] = 1, added_.push_back(k);
 }
 
 // Of the last set, while there are fewer than `most`: the free ones, then the others, the newest of each first.
@@ -138,16 +137,16 @@ void Selection::keep(std::int64_t most) {
     for (std::size_t i = 0; i < set_.size(); ++i) {
         const std::int64_t k = set_[i];
         const std::uint64_t held = above_[k] != below_[k], age = std::uint32_t(age_[k]);
-        if (is_active_[k] && !chosen_[k] && !is_aside(k)) order_.push_back(held << 63 | age << 32 | i);
+        if (!chosen_[k] && !is_aside(k)) order_.push_back(held << 63 | age << 32 | i);
     }
-    const std::int64_t some = std::clamp<std::int64_t>(most - taken_, 0, std::int64_t(order_.size()));
+    const std::int64_t some = std::clamp<std::int64_t>(most - taken(), 0, std::int64_t(order_.size()));
     std::nth_element(order_.begin(), order_.begin() + some, order_.end());
     for (std::int64_t i = 0; i < some; ++i) add(set_[order_[i] & 0xffffffff]);
 }
 
 // The worst risers and fallers, as many of each, until the set is full.
 void Selection::candidates(const double* f, std::int64_t room) {
-    const std::int64_t each = (room - taken_) / 2;
+    const std::int64_t each = (room - taken()) / 2;
     for (const std::int64_t k : added_) put_aside(k, held_);
     gather(f, kNear * sides_[0].least, kNear * sides_[1].least);
     if (std::min(sides_[0].count, sides_[1].count) < each) gather(f, 0, 0);
@@ -217,7 +216,7 @@ void Selection::whole_classes(std::int64_t room) {
     }
     std::sort(order.begin(), order.end());
     for (const auto& [gap, c] : order) {
-        if (taken_ > 0 && taken_ + classes.begin[c + 1] - classes.begin[c] > room) break;
+        if (!added_.empty() && taken() + classes.begin[c + 1] - classes.begin[c] > room) break;
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) add(k);
     }
 }

@@ -65,6 +65,8 @@ private:
     void readmit(std::vector<Aside>& list);
     void add(std::int64_t k);
     void keep(std::int64_t most);
+    std::int64_t taken() const { return std::int64_t(added_.size()); }
+    // Not active, or set aside; or held between equal bounds.
     bool is_aside(std::int64_t k) const { return above_[k] == kInfinity && below_[k] == -kInfinity; }
     void candidates(const double* f, std::int64_t room);
     void gather(const double* f, double rising_above, double falling_above);
@@ -79,9 +81,10 @@ private:
     Indices class_of_, active_;
     std::vector<char> is_active_, chosen_;
     std::vector<std::int32_t> age_;      // sets in a row that a coordinate was in
-    std::int64_t free_ = 0, taken_ = 0;
+    std::int64_t free_ = 0;
     std::vector<double> rise_, fall_, up_, down_;
-    Indices riser_, faller_, set_, added_;
+    Indices riser_, faller_, set_;
+    Indices added_;                      // to the next set
     std::vector<std::uint64_t> order_;
     Side sides_[2];                      // risers, fallers
     std::vector<double> crowd_;

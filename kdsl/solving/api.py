@@ -111,7 +111,7 @@ def solve(
 
     data: {"x": X, "y": y} by the names of the spec, or tables by index name as `bind` takes them.
     kernels: {"k": "rbf(gamma = 0.1)"} or {"k": a Python function of two point matrices}.
-    memory: bytes that may be used; by default a quarter of the machine's by the solver, 256 MiB by what surrounds it.
+    memory: bytes that may be used; by default a quarter of what there is by the solver, 256 MiB by what surrounds it.
     psd: refuse, clip, shift or accept a Gram matrix with a negative eigenvalue.
     binding: what `kdsl.binding.binder.bind` takes besides (target=, features=, scale=, ...).
     """

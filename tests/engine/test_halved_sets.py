@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from engine_problems import KernelGram, make_rows, no_rows, pieces, signed_atoms, svc, value, violation
+from test_engine_behaviour import PointsGram
 
 from kdsl.solving.backends import engine
 from kdsl.solving.native_kernel import NativeKernel
@@ -106,7 +107,7 @@ def test_the_iteration_limit_is_kept(steps):
 
 def test_the_time_limit_is_kept():
     X, y = clouds(20_000)
-    problem = svc(PointsOnly(NativeKernel("gaussian", X, 0.1)), y, 1e4)
+    problem = svc(PointsGram(NativeKernel("gaussian", X, 0.1)), y, 1e4)
     began = time.perf_counter()
     got = solve(problem, time_limit=0.5)
     assert got.status == "time_limit" and time.perf_counter() - began < 20
@@ -121,20 +122,6 @@ def test_a_callback_stops_it():
         return len(seen) == 2
 
     X, y = clouds(20_000)
-    got = solve(svc(PointsOnly(NativeKernel("gaussian", X, 0.1)), y, 1e4), callback=enough)
+    got = solve(svc(PointsGram(NativeKernel("gaussian", X, 0.1)), y, 1e4), callback=enough)
     assert got.status == "interrupted" and len(seen) == 2
     assert abs(y @ got.theta) <= 1e-9 * np.abs(got.theta).sum()
-
-
-class PointsOnly:
-    """Only the kernel, for the core: no matrix is formed."""
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-
-    @property
-    def size(self):
-        return len(self.kernel.points)
-
-    def native(self):
-        return self.kernel
