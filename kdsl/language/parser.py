@@ -6,9 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdsl.language import _tables, limits
+from kdsl.language import limits
 from kdsl.language.actions import ACTIONS, GROWING, Chain, Values
 from kdsl.language.assembly import assemble
+from kdsl.language.built import tables
 from kdsl.language.diagnostics import Diagnostic, KdslError, Label
 from kdsl.language.layout import arrange
 from kdsl.language.lexer import Token, scan
@@ -27,7 +28,7 @@ class _Rule(NamedTuple):
 _LISTS = frozenset(
     {"index_entries", "sets", "symbols", "values", "kernels"} | {"kernel_arguments", "names", "conditions", "exprs"}
 )
-_RULES = tuple(_Rule(left, length, ACTIONS[name], name in GROWING) for left, length, name in _tables.RULES)
+_RULES = tuple(_Rule(left, length, ACTIONS[name], name in GROWING) for left, length, name in tables.RULES)
 
 
 def _entries(rule: _Rule, value: Any) -> int:
@@ -85,7 +86,7 @@ class _Automaton:
         self.start = start
         self.faults = faults
         self.marks = sorted(fault.labels[0].span.start for fault in faults)
-        self.states = [_tables.STARTS[start]]
+        self.states = [tables.STARTS[start]]
         self.values: Values = []
         self.spans: list[Span] = []
         self.heights: list[int] = []
@@ -93,7 +94,7 @@ class _Automaton:
     def run(self) -> Any:
         """Return the value of the start symbol; with errors in a whole file, the lines that are right."""
         tokens, states = self.tokens, self.states
-        actions, end = _tables.ACTIONS, _tables.ENDS[self.start]
+        actions, end = tables.ACTIONS, tables.ENDS[self.start]
         position = 0
         while True:
             token = tokens[position]
@@ -141,7 +142,7 @@ class _Automaton:
                 message = f"a sum, product or list of over {limits.TERMS} entries"
                 return self._too_much("K107", message, span, "use an index and sum[i], and put numbers into data")
             del self.states[-length:], self.values[-length:], self.spans[-length:], self.heights[-length:]
-        self._push(_tables.GOTOS[self.states[-1]][rule.left], value, span, height)
+        self._push(tables.GOTOS[self.states[-1]][rule.left], value, span, height)
         return True
 
     def _too_much(self, code: str, message: str, span: Span, hint: str) -> bool:
@@ -167,7 +168,7 @@ class _Automaton:
             return None
         del self.states[2:], self.values[1:], self.spans[1:], self.heights[1:]
         if not self.values:
-            self._push(_tables.GOTOS[self.states[0]]["lines"], [], Span(0, 0), 0)
+            self._push(tables.GOTOS[self.states[0]]["lines"], [], Span(0, 0), 0)
         return position + 1
 
     def _explain(self, first: int, position: int, last: int) -> None:

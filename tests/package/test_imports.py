@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +36,13 @@ def test_import_kdsl_loads_none_of_its_rooms() -> None:
     completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert completed.stdout == "\n"
     assert not loaded_by("import kdsl") & set(HEAVY)
+
+
+def test_the_source_folder_says_what_it_lacks(root: Path, tmp_path: Path) -> None:
+    """As after `pip install .` for whoever starts Python in the checkout, which stands before what is installed."""
+    folder = tmp_path / "checkout"
+    shutil.copytree(root / "kdsl", folder / "kdsl", ignore=shutil.ignore_patterns("*.so", "_tables.py", "__pycache__"))
+    command = [sys.executable, "-S", "-c", "import kdsl; kdsl.parse_spec('model m')"]
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert completed.returncode == 1
+    assert completed.stderr.splitlines()[-1].startswith("ImportError: this kdsl is the source folder")
