@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
 namespace kdsl {
 
@@ -12,22 +13,28 @@ namespace {
 
 using Int = std::int64_t;
 
-constexpr Int kBlock = 96;   // rows factorised together
+constexpr Int kBlock = kTriangle;  // rows factorised together
 constexpr Int kBand = 192;   // rows taken from the rest together: what is far away is passed once for all of them,
 constexpr Int kWide = 384;   // and so many where the matrix is far away as a whole,
 constexpr Int kFar = 2048;   // with more rows than this
 constexpr Int kRows = 96;    // rows of a product that one panel makes at a time
 constexpr Int kTogether = 4;  // rows that Micro::combine takes
-
-// The pivot of a coordinate that is not to move.
-template <class T>
-constexpr T kFrozen = T(1e15);
+constexpr Int kColumns = 8;   // solved with together
 
 template <class T>
 constexpr Int kWidth = Int(kPanel<T>);
 
 template <class T>
 constexpr std::array<T, std::max(kRows, kWidth<T>)> kNoBias{};
+
+double dot(const double* a, const double* b, Int n) {
+    std::array<double, 8> sum{};
+    Int i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (Int l = 0; l < 8; ++l) sum[l] += a[i + l] * b[i + l];
+    for (; i < n; ++i) sum[0] += a[i] * b[i];
+    return std::accumulate(sum.begin(), sum.end(), 0.0);
+}
 
 }  // namespace
 
@@ -37,9 +44,11 @@ Cholesky<T>::Cholesky(T* a, Int n, Int stride, T lost, const Micro& micro, Pool&
       n_(n),
       stride_(stride),
       band_(n > kFar ? kWide : kBand),
+      lost_(lost),
       micro_(micro),
       pool_(pool),
-      inverse_(kBlock * kBlock),
+      triangle_(aligned<T>(std::size_t(kBlock * kBlock))),
+      inverse_(aligned<T>(std::size_t(kBlock * kBlock))),
       by_block_(aligned<T>(std::size_t(band_ * kBlock))),
       by_band_(aligned<T>(std::size_t(std::max<Int>(n - band_ + kWidth<T>, 0) * band_))),
       rooms_(pool.size()) {
@@ -54,38 +63,19 @@ Cholesky<T>::Cholesky(T* a, Int n, Int stride, T lost, const Micro& micro, Pool&
         }
         reduce(end, n, first, end - first, by_band_.get());
     }
+    for (Aligned<T>* room : {&triangle_, &inverse_, &by_block_, &by_band_}) room->reset();
+    rooms_.clear();
 }
 
 // The triangle of one block, and its inverse.
 template <class T>
 void Cholesky<T>::triangle(Int top, Int count, T lost) {
     T* const u = a_ + top * stride_ + top;
-    for (Int k = 0; k < count; ++k) {
-        T* const row = u + k * stride_;
-        const bool frozen = !(row[k] > lost);
-        row[k] = frozen ? kFrozen<T> : std::sqrt(row[k]);
-        const T scale = frozen ? T(0) : 1 / row[k];
-        for (Int j = k + 1; j < count; ++j) row[j] *= scale;
-        for (Int i = k + 1; i < count; ++i) {
-            T* const to = u + i * stride_;
-            const T by = row[i];
-            for (Int j = i; j < count; ++j) to[j] -= by * row[j];
-        }
-    }
-    // Row r of the transposed inverse W: W U' = I, so W_r = (e_r - sum over p < r of U_pr W_p) / U_rr; then negated.
-    std::fill(inverse_.begin(), inverse_.end(), T(0));
-    for (Int r = 0; r < count; ++r) {
-        T* const to = &inverse_[r * count];
-        to[r] = 1;
-        for (Int p = 0; p < r; ++p) {
-            const T by = u[p * stride_ + r];
-            const T* const from = &inverse_[p * count];
-            for (Int j = 0; j <= p; ++j) to[j] -= by * from[j];
-        }
-        const T scale = 1 / u[r * stride_ + r];
-        for (Int j = 0; j <= r; ++j) to[j] *= scale;
-    }
-    for (T& x : inverse_) x = -x;
+    T* const block = triangle_.get();
+    std::fill_n(block, kBlock * kBlock, T(0));
+    for (Int i = 0; i < count; ++i) std::copy_n(u + i * stride_ + i, count - i, block + i * kBlock + i);
+    micro_.triangle<T>()(block, inverse_.get(), count, lost, frozen());
+    for (Int i = 0; i < count; ++i) std::copy_n(block + i * kBlock + i, count - i, u + i * stride_ + i);
 }
 
 // The panels of columns from `begin` on, in parts that come back to the same thread. work(panels, room): some of them,
@@ -127,7 +117,7 @@ void Cholesky<T>::across(Int top, Int count, Int first, Int end) {
         for (const Int p : panels) {
             const Int column = p * width, some = std::min(width, n_ - column);
             pack(top, count, p, panel);
-            micro_.panels<T>().block({Kind::linear}, inverse_.data(), kNoBias<T>.data(), std::size_t(count),
+            micro_.panels<T>().block({Kind::linear}, inverse_.get(), kNoBias<T>.data(), std::size_t(count),
                                      std::size_t(count), panel, kNoBias<T>.data(), product, std::size_t(width));
             for (Int r = 0; r < count; ++r) {
                 T* const to = a_ + (top + r) * stride_ + column;
@@ -168,41 +158,57 @@ void Cholesky<T>::reduce(Int begin, Int end, Int top, Int count, const T* by) {
     });
 }
 
+// U grows by V = U'^-1 columns and the factor of corner - V'V.
 template <class T>
-void Cholesky<T>::forward(double* x) const {
-    for (Int i = 0; i < n_; i += kTogether) {
-        const T* rows[kTogether];
-        double by[kTogether] = {};
-        const Int some = std::min(kTogether, n_ - i), rest = i + some;
-        for (Int k = 0; k < kTogether; ++k) rows[k] = a_ + (i + std::min(k, some - 1)) * stride_;
-        for (Int k = 0; k < some; ++k) {
-            for (Int l = 0; l < k; ++l) x[i + k] += by[l] * double(rows[l][i + k]);
-            x[i + k] /= double(rows[k][i + k]);
-            by[k] = -x[i + k];
-        }
-        for (const T*& row : rows) row += rest;
-        micro_.combine<T>()(x + rest, rows, by, n_ - rest);
+void Cholesky<T>::append(std::vector<double> columns, std::vector<double> corner, Pool& pool) {
+    const Int n = n_, count = n == 0 ? 0 : Int(columns.size()) / n;
+    forward(columns.data(), std::vector<Int>(count, 0), pool);
+    pool.run(count, [&](Int c, int) {
+        for (Int i = 0; i < n; ++i) a_[i * stride_ + n + c] = T(columns[c * n + i]);
+        for (Int e = c; e < count; ++e) corner[c * count + e] -= dot(&columns[c * n], &columns[e * n], n);
+    });
+    for (Int k = 0; k < count; ++k) {
+        double* const row = &corner[k * count];
+        const bool lost = !(row[k] > double(lost_));
+        row[k] = lost ? double(frozen()) : std::sqrt(row[k]);
+        for (Int j = k + 1; j < count; ++j) row[j] *= lost ? 0.0 : 1 / row[k];
+        for (Int i = k + 1; i < count; ++i)
+            for (Int j = i; j < count; ++j) corner[i * count + j] -= row[i] * row[j];
+        for (Int j = k; j < count; ++j) a_[(n + k) * stride_ + n + j] = T(row[j]);
     }
+    n_ += count;
 }
 
 template <class T>
-void Cholesky<T>::forward(double* x, Int first, Int count) const {
-    const auto row = [&](Int i) { return x + (i - first) * count; };
-    for (Int i = first; i < n_; i += kTogether) {
-        const double* rows[kTogether];
-        const Int some = std::min(kTogether, n_ - i);
-        for (Int k = 0; k < kTogether; ++k) rows[k] = row(i + std::min(k, some - 1));
-        const auto subtract = [&](Int j, Int from) {
-            double by[kTogether] = {};
-            for (Int k = 0; k < from; ++k) by[k] = -double(a_[(i + k) * stride_ + j]);
-            micro_.combine<double>()(row(j), rows, by, count);
-        };
-        for (Int k = 0; k < some; ++k) {
-            if (k > 0) subtract(i + k, k);
-            const double pivot = double(a_[(i + k) * stride_ + i + k]);
-            for (Int c = 0; c < count; ++c) row(i + k)[c] /= pivot;
+void Cholesky<T>::forward(double* columns, const std::vector<Int>& first, Pool& pool) const {
+    const Int count = Int(first.size()), some = std::clamp<Int>((count + pool.size() - 1) / pool.size(), 1, kColumns);
+    pool.run((count + some - 1) / some, [&](Int task, int) {
+        const Int c = task * some;
+        forward(columns + c * n_, &first[c], std::min(some, count - c));
+    });
+}
+
+// A few columns together: the rows of U come from far away.
+template <class T>
+void Cholesky<T>::forward(double* columns, const Int* first, Int count) const {
+    for (Int i = *std::min_element(first, first + count) / kTogether * kTogether; i < n_; i += kTogether) {
+        const T *rows[kTogether], *rests[kTogether];
+        const Int some = std::min(kTogether, n_ - i), rest = i + some;
+        for (Int k = 0; k < kTogether; ++k) {
+            rows[k] = a_ + (i + std::min(k, some - 1)) * stride_;
+            rests[k] = rows[k] + rest;
         }
-        for (Int j = i + some; j < n_; ++j) subtract(j, some);
+        for (Int c = 0; c < count; ++c) {
+            if (first[c] >= rest) continue;
+            double* const x = columns + c * n_;
+            double by[kTogether] = {};
+            for (Int k = 0; k < some; ++k) {
+                for (Int l = 0; l < k; ++l) x[i + k] += by[l] * double(rows[l][i + k]);
+                x[i + k] /= double(rows[k][i + k]);
+                by[k] = -x[i + k];
+            }
+            micro_.combine<T>()(x + rest, rests, by, n_ - rest);
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 // The Cholesky factor of a positive definite matrix, in blocks that the threads share.
 //
-// Solves   U'U = A, then U'y = b and U x = y.
+// Solves   U'U = A, then U'y = b and U x = y; again where A has grown by some columns.
 // Given    the upper triangle of A, which U overwrites, in single or in double precision.
 // How      right-looking by bands of blocks of rows (Golub and Van Loan, 4.2.6): a block's triangle is factorised and
-//          inverted by plain loops; its other columns, the rest of its band, and the rest of the triangle for a whole
+//          inverted by Micro::triangle; its other columns, the rest of its band, and the rest of the triangle for a whole
 //          band, follow by the products of the linear kernel (micro.hpp), panel by panel. A pivot that is lost to
 //          rounding freezes its coordinate.
 #pragma once
@@ -23,11 +23,14 @@ public:
     // a: n x n, rows `stride` apart; must outlive this object. Pivots below `lost` are frozen.
     Cholesky(T* a, std::int64_t n, std::int64_t stride, T lost, const Micro& micro, Pool& pool);
 
-    // x <- U'^-1 x.
-    void forward(double* x) const;
-    // The same for `count` right sides at once whose first numbers are 0: row i of x, from row `first` on, has their
-    // numbers i.
-    void forward(double* x, std::int64_t first, std::int64_t count) const;
+    std::int64_t size() const { return n_; }
+    bool is_frozen(std::int64_t k) const { return a_[k * stride_ + k] == frozen(); }
+    // Further columns of A, of size() numbers each, and what they have in common, of which the upper triangle is read;
+    // `a` has room for them.
+    void append(std::vector<double> columns, std::vector<double> corner, Pool& pool);
+
+    // x <- U'^-1 x for as many columns x of size() numbers, one behind the other; those before the `first` of each are 0.
+    void forward(double* columns, const std::vector<std::int64_t>& first, Pool& pool) const;
     // x <- U^-1 x.
     void back(double* x) const;
 
@@ -49,15 +52,19 @@ private:
     void triangle(std::int64_t top, std::int64_t count, T lost);
     void across(std::int64_t top, std::int64_t count, std::int64_t first, std::int64_t end);
     void reduce(std::int64_t begin, std::int64_t end, std::int64_t top, std::int64_t count, const T* by);
+    // The pivot of a coordinate that is not to move.
+    static constexpr T frozen() { return T(1e15); }
+    void forward(double* columns, const std::int64_t* first, std::int64_t count) const;
     template <class Work>
     void share_panels(std::int64_t begin, Work work);
     void pack(std::int64_t top, std::int64_t count, std::int64_t panel, T* to) const;
 
     T* a_;
     std::int64_t n_, stride_, band_;
+    T lost_;
     const Micro& micro_;
     Pool& pool_;
-    std::vector<T> inverse_;         // of the block's triangle, transposed and negated: count x count
+    Aligned<T> triangle_, inverse_;  // a block's; and its inverse, transposed and negated
     Aligned<T> by_block_, by_band_;  // the other columns of a block, and of its band beyond it, one after another
     std::vector<Room> rooms_;
 };

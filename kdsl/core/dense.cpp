@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace kdsl {
 
@@ -16,27 +15,17 @@ constexpr double kFloor = 4.0 * double(std::numeric_limits<K>::epsilon());
 constexpr double kTiny = std::numeric_limits<double>::min();
 constexpr std::int64_t kBetweenChecks = 256;
 constexpr int kBetweenExchanges = 8;
-constexpr std::int64_t kFewest = 200;       // steps between two looks at how fast the gap falls
-constexpr std::int64_t kMostNewton = 9216;  // free coordinates in a Newton step
-constexpr int kPasses = 8;                  // directions for one Newton step, each with more coordinates pinned,
-constexpr std::int64_t kCramped = 3;        // of the free coordinates one in so many is sorted by the room that it has
-constexpr std::int64_t kPin = 20;           // products of a factorisation to one of a pin in the same time, by 3
-constexpr std::int64_t kFew = 500;          // free coordinates, of which any may be pinned
-constexpr double kRow = 4;                  // windows of steps that blocked Newton steps in a row may cost
-constexpr double kMostPatience = 64;
-constexpr std::int64_t kColumns = 512;      // of a product in one task
+constexpr std::int64_t kFewest = 200;  // steps between two looks at how fast the gap falls, as many as coordinates,
+constexpr double kOften = 0.5;         // or this part of a Newton step's cost, where there is a factor for it
+constexpr double kRow = 4;             // windows of steps that blocked Newton steps in a row may cost
 // Nanoseconds: of a step beside its passes, and of these for each column, where the block is far away as well.
 constexpr double kStep = 100, kColumn = 0.22, kColumnFar = 0.41, kFar = 33e6;
-// Of a Newton step: what it always takes, for each entry of its matrix, and products of the factorisation in one.
-constexpr double kStart = 3e5, kGather = 1.2, kProducts = 150;
-constexpr double kUsual = 1.3;  // times that, with what is pinned
 
 // How fast the gap falls: of each window of steps the least counts.
 struct Watch {
     std::int64_t window;
-    double patience = 1;  // how many times the cost of a Newton step has to be expected without it
     std::int64_t steps = 0;
-    double before = kInfinity, least = kInfinity, at_last = kInfinity;
+    double before = kInfinity, least = kInfinity;
 
     // The steps that are left to `goal` at the rate of the last window; 0 inside one.
     double left(double gap, double goal) {
@@ -49,32 +38,23 @@ struct Watch {
         steps = 0;
         return left;
     }
-    // What a Newton step that did not help much calls for.
-    void tried(bool helped) {
-        patience = helped && before < 0.5 * at_last ? 1 : std::min(2 * patience, kMostPatience);
-        at_last = before;
-    }
 };
-
-// Whether pinning `some` of m free coordinates, `below` numbers from the last, is quicker than what it spares.
-bool worth_pinning(std::int64_t some, std::int64_t below, std::int64_t m) {
-    return some * below * below * kPin <= m * m * std::max(m, kFew);
-}
 
 }  // namespace
 
 template <class T, class K>
 Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set,
-                   GramBlock<K>& block, const Micro& micro, Pool& pool, Exchange* exchange)
+                   GramBlock<K>& block, StandingFactor<K>& standing, const Micro& micro, Pool& pool,
+                   Exchange* exchange)
     : h_(h),
-      classes_(classes),
       set_(set),
       block_(block),
       n_(std::int64_t(set.size())),
-      micro_(micro),
       passes_(micro.passes<T, K>()),
-      pool_(pool),
       exchange_(exchange),
+      step_(kStep + (double(n_) * double(n_) * double(sizeof(K)) > kFar ? kColumnFar : kColumn) * double(n_)),
+      record_(standing.record),
+      newton_(h, classes, set, block, standing, micro, pool),
       f_(aligned<T>(n_)),
       above_(aligned<T>(n_)),
       below_(aligned<T>(n_)),
@@ -179,21 +159,28 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
     }
     update(0, 0.0, 0, 0.0);
     limit = std::min(limit, control.remaining());
-    Watch watch{std::max(n_, kFewest)};
+    Watch watch{window(t)};
     for (std::int64_t steps = 0;; ++steps) {
         const double gap = choose(eps);
         control.gap = gap;
         if (!(gap > eps) || direction_.coordinate.empty()) return {DenseEnd::converged, gap, {}};
         if (steps >= limit) return {DenseEnd::limit, gap, {}};
         if (steps % kBetweenChecks == kBetweenChecks - 1) control.check();
-        if (const double left = watch.left(gap, goal); left > 0 && left > watch.patience * newton_cost()) {
-            if (free_.size() > 1 && std::int64_t(free_.size()) <= kMostNewton) {
-                NewtonEnd end = newton(t, control);
-                for (double spent = newton_cost(); end == NewtonEnd::blocked && spent < kRow * double(watch.window);)
-                    end = newton(t, control), spent += newton_cost();
-                watch.tried(end != NewtonEnd::failed);
-                continue;
+        record_.since += step_;
+        if (const double left = watch.left(gap, goal); left > 0 && newton_pays(left * step_, t)) {
+            control.check();
+            NewtonEnd end = newton(t);
+            double spent = newton_cost(t);
+            const double most = kRow * step_ * double(watch.window);
+            for (; end == NewtonEnd::blocked && spent < most && steps + 1 < limit; ++steps) {
+                control.check();
+                ++control.iterations;
+                end = newton(t);
+                spent += newton_cost(t);
             }
+            control.iterations += end != NewtonEnd::failed;
+            record_.tried(end == NewtonEnd::taken, watch.before);
+            continue;
         }
         double slope = 0;
         for (std::size_t a = 0; a < direction_.coordinate.size(); ++a)
@@ -243,154 +230,39 @@ StepEnd Dense<T, K>::move(std::vector<double>& t, double slope, double curvature
     return StepEnd::taken;
 }
 
-// Steps of the usual kind that cost as much as one Newton step; fills free_.
+// Nanoseconds of a Newton step; infinite where there is none.
 template <class T, class K>
-double Dense<T, K>::newton_cost() {
-    free_.clear();
-    for (std::int64_t i = 0; i < n_; ++i)
-        if (above_[i] == below_[i]) free_.push_back(i);
-    const double m = double(free_.size());
-    const double factor = m * m * m / (3 * kProducts * double(pool_.size())) * double(sizeof(K) / sizeof(float));
-    const double column = double(n_) * double(n_) * double(sizeof(K)) > kFar ? kColumnFar : kColumn;
-    return kUsual * (kStart + factor + kGather * m * m) / (kStep + column * double(n_));
+double Dense<T, K>::newton_cost(const std::vector<double>& t) {
+    newton_.look(t, &above_[0], &below_[0]);
+    return newton_.possible() ? newton_.cost() : kInfinity;
 }
 
-// A Newton step on the free coordinates, `blocked` where it ends at a break point.
+// Steps between two looks at how fast the gap falls.
 template <class T, class K>
-NewtonEnd Dense<T, K>::newton(std::vector<double>& t, Control& control) {
-    const std::int64_t m = std::int64_t(free_.size());
-    control.check();
-    std::vector<Room> room(m);
-    for (std::int64_t a = 0; a < m; ++a) {
-        const std::int64_t k = set_[free_[a]], p = h_.ahead(k, t[k], true);
-        room[a] = {h_.left[p] - t[k], h_.right[p] - t[k], h_.curvature[p]};
-    }
-    std::vector<double> way(m, 0.0);
-    const bool inside = newton_way(room, way);
-    const std::vector<double> image = product(way);
-    double slope = 0, bend = 0, clear = kInfinity;
-    for (std::int64_t a = 0; a < m; ++a) {
-        const std::int64_t i = free_[a];
-        slope += way[a] * (double(f_[i]) + double(above_[i]));
-        bend += way[a] * (image[i] + way[a] * room[a].curvature);
-        if (way[a] != 0) clear = std::min(clear, (way[a] > 0 ? room[a].above : room[a].below) / way[a]);
-    }
-    if (!(slope < 0)) return NewtonEnd::failed;
-    const double best = bend > 0 ? -slope / bend : kInfinity;
-    const double tau = inside && best > 0.5 ? 1.0 : std::min(best, clear);  // all of it descends if best > 1/2
-    if (!(tau > 0) || std::isinf(tau)) return NewtonEnd::failed;
-    for (std::int64_t a = 0; a < m; ++a) {
-        const std::int64_t i = free_[a], k = set_[i];
-        const double end = way[a] > 0 ? room[a].above : room[a].below;
-        t[k] += way[a] != 0 && end / way[a] <= tau ? end : tau * way[a];
-        refresh_sides(i, t[k]);
-    }
-    for (std::int64_t i = 0; i < n_; ++i) f_[i] = T(double(f_[i]) + tau * image[i]);
+std::int64_t Dense<T, K>::window(const std::vector<double>& t) {
+    const double usual = double(n_);
+    const double often = newton_.has_factor() ? kOften * newton_cost(t) / step_ : kInfinity;
+    return std::max(std::int64_t(newton_.stands() ? std::min(usual, often) : usual), kFewest);
+}
+
+// Whether a Newton step is quicker than what is left for pairs, and it is time for one.
+template <class T, class K>
+bool Dense<T, K>::newton_pays(double left, const std::vector<double>& t) {
+    const double cost = newton_cost(t);
+    return left > cost && record_.since >= record_.patience * cost;
+}
+
+// A Newton step on the coordinates that newton_cost() has found.
+template <class T, class K>
+NewtonEnd Dense<T, K>::newton(std::vector<double>& t) {
+    std::vector<double> change;
+    const NewtonEnd end = newton_.take(t, &f_[0], &above_[0], change);
+    ++record_.made.steps;
+    if (end == NewtonEnd::failed) return end;
+    for (const std::int64_t i : newton_.places()) refresh_sides(i, t[set_[i]]);
+    for (std::int64_t i = 0; i < n_; ++i) f_[i] = T(double(f_[i]) + change[i]);
     update(0, 0.0, 0, 0.0);
-    ++control.iterations;
-    return tau == clear && !inside ? NewtonEnd::blocked : NewtonEnd::taken;
-}
-
-// The Newton direction of the free coordinates, those that it would carry out of their pieces pinned at the ends, again
-// and again; false where some are still carried out.
-template <class T, class K>
-bool Dense<T, K>::newton_way(const std::vector<Room>& room, std::vector<double>& way) {
-    const std::int64_t m = std::int64_t(free_.size());
-    std::int64_t r = 0;
-    const std::vector<double> rows = free_rows(r);
-    const std::vector<std::int64_t> order = cramped_last(room);
-    const std::int64_t stride = (m + 31) / 32 * 32;  // whole lines of the cache
-    const Aligned<K> matrix = aligned<K>(std::size_t(m * stride));
-    std::vector<double> gradient(m), columns(m * r);
-    block_.fetch(free_, pool_);
-    pool_.run(m, [&](std::int64_t a, int) {
-        const std::int64_t i = free_[order[a]];
-        const K* row = block_.at(i);
-        for (std::int64_t b = a; b < m; ++b) matrix[a * stride + b] = row[free_[order[b]]];
-        matrix[a * stride + a] += K(room[order[a]].curvature);
-        gradient[a] = double(f_[i]) + double(above_[i]);
-        for (std::int64_t c = 0; c < r; ++c) columns[c * m + a] = rows[order[a] * r + c];
-    });
-    NewtonSystem<K> system(matrix.get(), m, stride, std::move(columns), r, std::move(gradient), micro_, pool_);
-    std::vector<double> d;
-    for (int pass = 1;; ++pass) {
-        if (!system.direction(d)) return false;
-        std::vector<std::int64_t> out;
-        std::vector<double> end;
-        for (std::int64_t a = 0; a < m; ++a) {
-            const std::int64_t k = order[a];
-            way[k] = d[a];
-            if (d[a] >= room[k].below && d[a] <= room[k].above) continue;
-            out.push_back(a);
-            end.push_back(std::clamp(d[a], room[k].below, room[k].above));
-        }
-        if (out.empty()) return true;
-        if (pass == kPasses || !worth_pinning(std::int64_t(out.size()), m - out.front(), m)) return false;
-        system.pin(out, end);
-    }
-}
-
-// The places in free_, those with the least room last.
-template <class T, class K>
-std::vector<std::int64_t> Dense<T, K>::cramped_last(const std::vector<Room>& room) const {
-    const std::int64_t m = std::int64_t(room.size()), cramped = m / kCramped;
-    std::vector<std::int64_t> order(m);
-    std::iota(order.begin(), order.end(), 0);
-    const auto more = [&](std::int64_t a, std::int64_t b) {
-        const double left = std::min(room[a].above, -room[a].below), right = std::min(room[b].above, -room[b].below);
-        return left != right ? left > right : a < b;
-    };
-    std::nth_element(order.begin(), order.end() - cramped, order.end(), more);
-    std::sort(order.begin(), order.end() - cramped);
-    std::sort(order.end() - cramped, order.end(), more);
-    return order;
-}
-
-// Q times a vector of the free coordinates, over the whole set.
-template <class T, class K>
-std::vector<double> Dense<T, K>::product(const std::vector<double>& way) const {
-    std::vector<std::int64_t> rows;
-    for (std::size_t a = 0; a < way.size(); ++a)
-        if (way[a] != 0) rows.push_back(std::int64_t(a));
-    std::vector<double> image(n_, 0.0);
-    const std::int64_t count = std::int64_t(rows.size());
-    pool_.run((n_ + kColumns - 1) / kColumns, [&](std::int64_t task, int) {
-        const std::int64_t first = task * kColumns, width = std::min(kColumns, n_ - first);
-        for (std::int64_t a = 0; a < count; a += 4) {
-            const K* from[4];
-            double by[4];
-            for (std::int64_t p = 0; p < 4; ++p) {
-                const std::int64_t place = rows[std::min(a + p, count - 1)];
-                from[p] = block_.at(free_[place]) + first;
-                by[p] = a + p < count ? way[place] : 0.0;
-            }
-            micro_.combine<K>()(&image[first], from, by, width);
-        }
-    });
-    return image;
-}
-
-// For each free coordinate its column of the rows: D_c where classes are coupled, else 1 in the place of its class.
-template <class T, class K>
-std::vector<double> Dense<T, K>::free_rows(std::int64_t& r) const {
-    const std::int64_t m = std::int64_t(free_.size());
-    std::vector<std::int64_t> place(m, -1), cls(m);
-    r = 0;
-    std::int64_t a = 0;
-    for (const Segment& s : segments_) {
-        const std::int64_t first = a;
-        for (; a < m && free_[a] < s.begin + s.count; ++a) cls[a] = s.cls, place[a] = s.free ? -1 : r;
-        r += a > first && !s.free;
-    }
-    if (exchange_ != nullptr) r = classes_.rank;
-    std::vector<double> rows(m * r, 0.0);
-    for (a = 0; a < m; ++a) {
-        if (exchange_ != nullptr)
-            std::copy_n(&classes_.direction[cls[a] * r], r, &rows[a * r]);
-        else if (place[a] >= 0)
-            rows[a * r + place[a]] = 1.0;
-    }
-    return rows;
+    return end;
 }
 
 template class Dense<float, float>;

@@ -7,8 +7,7 @@
 //          the worst class the partner is chosen to second order (Fan, Chen and Lin, JMLR 2005) and the step is exact
 //          (step.hpp). Where rows couple the classes, a direction over several classes comes from exchange.hpp and is
 //          taken when it descends half as fast again as the best pair. Where the rate at which the gap falls leaves
-//          more steps than a Newton step on the free coordinates (newton.hpp) costs, one is taken; a coordinate that
-//          it would carry past a break point is pinned there first.
+//          more steps than a Newton step on the free coordinates (newton_step.hpp) costs, one is taken.
 #pragma once
 
 #include <memory>
@@ -19,13 +18,12 @@
 #include "exchange.hpp"
 #include "gram_block.hpp"
 #include "micro.hpp"
-#include "newton.hpp"
+#include "newton_step.hpp"
 #include "separable.hpp"
 #include "step.hpp"
 
 namespace kdsl {
 
-enum class NewtonEnd { failed, blocked, taken };
 enum class DenseEnd { converged, limit, stuck, unbounded };
 
 struct DenseResult {
@@ -37,9 +35,10 @@ struct DenseResult {
 template <class T, class K>
 class Dense {
 public:
-    // `set` lists coordinates of the whole problem in increasing order; `block` is theirs and outlives this object.
+    // `set` lists coordinates of the whole problem in increasing order; `block` is theirs and outlives this object, as
+    // `standing` does, the factor of other sets' Newton steps.
     Dense(const Separable& h, const Classes& classes, const std::vector<std::int64_t>& set, GramBlock<K>& block,
-          const Micro& micro, Pool& pool, Exchange* exchange);
+          StandingFactor<K>& standing, const Micro& micro, Pool& pool, Exchange* exchange);
 
     // Moves t (of the whole problem) until m - M <= eps or `limit` steps; f is the gradient of the set, and `goal` the
     // m - M to which more runs like this one are to lead.
@@ -61,34 +60,28 @@ private:
     double choose(double eps);
     double curvature();
     StepEnd move(std::vector<double>& t, double slope, double curvature, bool& any);
-    // How far a free coordinate may go either way inside its piece, and the piece's curvature.
-    struct Room {
-        double below, above, curvature;
-    };
-    double newton_cost();
-    NewtonEnd newton(std::vector<double>& t, Control& control);
-    bool newton_way(const std::vector<Room>& room, std::vector<double>& way);
-    std::vector<std::int64_t> cramped_last(const std::vector<Room>& room) const;
-    std::vector<double> product(const std::vector<double>& way) const;
-    std::vector<double> free_rows(std::int64_t& r) const;
+    double newton_cost(const std::vector<double>& t);
+    std::int64_t window(const std::vector<double>& t);
+    bool newton_pays(double left, const std::vector<double>& t);
+    NewtonEnd newton(std::vector<double>& t);
 
     const Separable& h_;
-    const Classes& classes_;
     const std::vector<std::int64_t>& set_;
     GramBlock<K>& block_;
     std::int64_t n_;
-    const Micro& micro_;
     const Passes<T, K>& passes_;
-    Pool& pool_;
     Exchange* exchange_;
     std::vector<Segment> segments_;
     int since_exchange_ = 0;
     std::vector<double> rise_, fall_;
     std::vector<std::int64_t> segment_of_class_;
+    double step_;  // nanoseconds of one of a pair
+    NewtonRecord& record_;
+    NewtonStep<T, K> newton_;
     Aligned<T> f_, above_, below_, diagonal_;  // diagonal_: own_ and the curvature of h
     std::vector<double> own_;                  // about the diagonal of Q: what a partner is chosen by
     Direction direction_;  // in positions of `set`
-    std::vector<std::int64_t> touched_, free_;
+    std::vector<std::int64_t> touched_;
     std::vector<double> moved_;
 };
 

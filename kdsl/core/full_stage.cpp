@@ -43,6 +43,7 @@ private:
     struct Stored {
         Aligned<K> gram;
         std::unique_ptr<GramBlock<K>> block;
+        std::unique_ptr<StandingFactor<K>> standing;
         std::unique_ptr<StoredHessian<K>> hessian;
         std::unique_ptr<Problem> problem;
         std::unique_ptr<Stage> stage;
@@ -55,9 +56,11 @@ private:
         const std::int64_t n = problem_.size(), stride = (n + 31) / 32 * 32;
         if (!stored.gram) {
             stored.gram = aligned<K>(std::size_t(n) * stride);
-            if (n <= kAtOnce)
+            if (n <= kAtOnce) {
                 stored.block =
                     std::make_unique<GramBlock<K>>(problem_.hessian, all_, stored.gram.get(), stride, pool_);
+                stored.standing = std::make_unique<StandingFactor<K>>(micro_);
+            }
         }
         if (n > kAtOnce) {
             if (!stored.stage) {
@@ -73,12 +76,13 @@ private:
             return result;
         }
         if (!solver)
-            solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, *stored.block, micro_, pool_,
-                                                   exchange_);
+            solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, *stored.block, *stored.standing,
+                                                   micro_, pool_, exchange_);
         const std::int64_t before = control_.iterations;
         DenseResult result = solver->run(t, f, goal.eps, goal.eps, kSteps * (n + kAtOnce), control_);
         solver->gradient(f);
         out.entries = stored.block->take_computed();
+        out.newtons = stored.standing->take_made();
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;
         out.ray = std::move(result.ray);

@@ -4,6 +4,7 @@
 // block, the others are not computed.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -22,7 +23,7 @@ public:
     // `room` is for set x set numbers, rows `stride` apart, which is a multiple of SetRows::kUnit; what is computed at
     // once is shared by `pool`. `set` and `room` have to stay.
     GramBlock(Hessian& hessian, const Indices& set, K* room, std::int64_t stride, Pool& pool)
-        : room_(room), size_(std::int64_t(set.size())), stride_(stride) {
+        : hessian_(hessian), room_(room), size_(std::int64_t(set.size())), stride_(stride) {
         if constexpr (std::is_same_v<K, float>) rows_ = hessian.set_rows(set, pool);
         if (rows_ == nullptr) {
             hessian.block(set, room, stride, pool);
@@ -55,6 +56,28 @@ public:
         pool.run(std::int64_t(missing.size()), [&](std::int64_t a, int) { compute(missing[a]); });
         computed_ += std::int64_t(missing.size());
     }
+    // Q[rows[i], cols[j]] at i * |cols| + j of coordinates of the whole problem, none of them in both.
+    std::vector<K> between(const Indices& rows, const Indices& cols, Pool& pool) {
+        const std::int64_t count = std::int64_t(cols.size());
+        std::vector<K> out(rows.size() * cols.size());
+        if (out.empty()) return out;
+        if (RowSource* const source = hessian_.row_source(); source != nullptr && !source->whole()) {
+            source->rows(rows, cols, out.data(), count, pool);
+            return out;
+        }
+        Indices both = rows;
+        both.insert(both.end(), cols.begin(), cols.end());
+        std::ranges::sort(both);
+        both.erase(std::ranges::unique(both).begin(), both.end());
+        const std::int64_t n = std::int64_t(both.size());
+        std::vector<K> block(std::size_t(n * n));
+        hessian_.block(both, block.data(), n, pool);
+        const auto place = [&both](std::int64_t k) { return std::ranges::lower_bound(both, k) - both.begin(); };
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (std::size_t j = 0; j < cols.size(); ++j)
+                out[i * cols.size() + j] = block[std::size_t(place(rows[i]) * n + place(cols[j]))];
+        return out;
+    }
     // The entries that were computed since the last call.
     double take_computed() { return double(std::exchange(computed_, 0)) * double(size_); }
 
@@ -63,6 +86,7 @@ private:
         if constexpr (std::is_same_v<K, float>) rows_->row(i, room_ + i * stride_);
     }
 
+    Hessian& hessian_;
     K* room_;
     std::int64_t size_, stride_;
     std::unique_ptr<SetRows> rows_;  // nullptr where all rows are there

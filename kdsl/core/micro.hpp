@@ -111,6 +111,9 @@ struct Tiles {
     Steps (*split_d)(const double* x, const double* centre, double scale, std::size_t features, Limbs* to);
 };
 
+// Rows and columns of a block that Micro::triangle takes.
+inline constexpr std::int64_t kTriangle = 96;
+
 struct Micro {
     const char* name;
     std::size_t width;  // bytes of a vector
@@ -132,6 +135,10 @@ struct Micro {
     // there are. Up to a vector more is written.
     std::int64_t (*greater)(const double* f, const double* side, double sign, double by, double least, std::int64_t first,
                             std::int64_t n, double* value, std::int64_t* place);
+    // `count` rows of kTriangle numbers, 0 from column `count` on: U with U'U = A in the place of the upper triangle of A,
+    // `frozen` and nothing beside it where a pivot is below `lost`; then as many rows of -U'^-1.
+    void (*triangle_f)(float* a, float* inverse, std::int64_t count, float lost, float frozen);
+    void (*triangle_d)(double* a, double* inverse, std::int64_t count, double lost, double frozen);
     const Tiles* tiles = nullptr;  // where there is a unit for them
 
     template <class T, class K>
@@ -145,6 +152,13 @@ struct Micro {
             return combine_f;
         else
             return combine_d;
+    }
+    template <class T>
+    auto triangle() const {
+        if constexpr (sizeof(T) == sizeof(float))
+            return triangle_f;
+        else
+            return triangle_d;
     }
 };
 

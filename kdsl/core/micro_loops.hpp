@@ -393,6 +393,52 @@ void sparse(const Form& form, const T* packed, const T* packed_bias, const std::
     });
 }
 
+// ------------------------------------------------------------------------- the triangle of a block
+
+// Vectors of a row that are summed at once.
+constexpr Int kSummed = 6;
+
+// row[j] - sum of by[p * apart] from[p * kTriangle + j] over p < terms, for j from `first` on.
+template <class T>
+inline __attribute__((always_inline)) void less_rows(T* row, const T* by, Int apart, const T* from, Int terms, Int first) {
+    constexpr Int L = kLanes<T>, step = kSummed * L;
+    static_assert(kTriangle % step == 0);
+    for (Int j = first / step * step; j < kTriangle; j += step) {
+        Vector<T> sum[kSummed];
+        KDSL_UNROLLED
+        for (Int v = 0; v < kSummed; ++v) sum[v] = load<T>(row + j + v * L);
+        for (Int p = 0; p < terms; ++p) {
+            const auto x = splat<T>(by[p * apart]);
+            KDSL_UNROLLED
+            for (Int v = 0; v < kSummed; ++v) sum[v] -= x * load<T>(from + p * kTriangle + j + v * L);
+        }
+        KDSL_UNROLLED
+        for (Int v = 0; v < kSummed; ++v) store<T>(row + j + v * L, sum[v]);
+    }
+}
+
+// Row by row: what those above take of it, then its pivot. Row r of W = U'^-1 is (e_r - sum of U_pr W_p over p < r) / U_rr.
+template <class T>
+void triangle(T* a, T* inverse, Int count, T lost, T frozen) {
+    for (Int i = 0; i < count; ++i) {
+        T* const row = a + i * kTriangle;
+        less_rows<T>(row, a + i, kTriangle, a, i, i);
+        const bool is_lost = !(row[i] > lost);
+        const T pivot = is_lost ? frozen : __builtin_sqrt(row[i]), scale = is_lost ? T(0) : 1 / pivot;
+        for (Int j = 0; j < i; ++j) row[j] = 0;
+        row[i] = pivot;
+        for (Int j = i + 1; j < kTriangle; ++j) row[j] *= scale;
+    }
+    for (Int r = 0; r < count; ++r) {
+        T* const row = inverse + r * kTriangle;
+        for (Int j = 0; j < kTriangle; ++j) row[j] = j == r;
+        less_rows<T>(row, a + r, kTriangle, inverse, r, 0);
+        const T scale = 1 / a[r * kTriangle + r];
+        for (Int j = 0; j <= r; ++j) row[j] *= scale;
+    }
+    for (Int k = 0; k < count * kTriangle; ++k) inverse[k] = -inverse[k];
+}
+
 // ------------------------------------------------------------------------- the other side of a diagonal
 
 // Two vectors exchange blocks of `half` lanes: the upper one of `a` for the lower one of `b`, in every pair of blocks.
@@ -454,6 +500,8 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     combine<double>,
     extremes<double>,
     greater,
+    triangle<float>,
+    triangle<double>,
 };
 
 #endif

@@ -239,6 +239,8 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     out["iterations"] = outcome.iterations;
     out["refreshes"] = outcome.refreshes;
     out["halved"] = outcome.halved;
+    out["newton_steps"] = outcome.newton_steps;
+    out["factorisations"] = outcome.factorisations;
     out["rough"] = outcome.rough;
     out["outer"] = outcome.outer;
     out["entries"] = outcome.entries;

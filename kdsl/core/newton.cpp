@@ -11,11 +11,9 @@ namespace {
 
 using Int = std::int64_t;
 
-// Of the largest diagonal entry: what rounding adds to a sum of products, and a pivot that is nothing else.
+// What is left of a condition beside others that it depends on, in the precision of the factor.
 template <class T>
-constexpr double kRidge = 16 * double(std::numeric_limits<T>::epsilon());
-template <class T>
-constexpr double kLost = 2 * double(std::numeric_limits<T>::epsilon());
+constexpr double kDoubled = 16 * double(std::numeric_limits<T>::epsilon());
 
 // Of a row, what rounding leaves of it beside others that it depends on, and of its terms of a sum that is 0.
 constexpr double kDependent = 1e-13, kNothing = 1e-12;
@@ -50,84 +48,70 @@ std::vector<double> small_solve(std::vector<double> m, std::vector<double> v, In
     return v;
 }
 
-// The factor of the matrix with a ridge on its diagonal.
-template <class T>
-Cholesky<T> factor_of(T* matrix, Int n, Int stride, const Micro& micro, Pool& pool) {
-    double largest = double(std::numeric_limits<T>::min()) / kLost<T>;
-    for (Int i = 0; i < n; ++i) largest = std::max(largest, double(matrix[i * stride + i]));
-    for (Int i = 0; i < n; ++i) matrix[i * stride + i] += T(kRidge<T> * largest);
-    return Cholesky<T>(matrix, n, stride, T(kLost<T> * largest), micro, pool);
-}
-
 }  // namespace
 
 template <class T>
-NewtonSystem<T>::NewtonSystem(T* matrix, Int n, Int stride, std::vector<double> rows, Int r,
-                              std::vector<double> gradient, const Micro& micro, Pool& pool)
-    : n_(n),
+NewtonSystem<T>::NewtonSystem(const Cholesky<T>& factor, std::vector<double> rows, Int r, std::vector<double> gradient,
+                              const Micro& micro, Pool& pool)
+    : n_(factor.size()),
       r_(r),
       conditions_(0),
       rows_(std::move(rows)),
       half_gradient_(std::move(gradient)),
+      factor_(factor),
       micro_(micro),
-      factor_(factor_of(matrix, n, stride, micro, pool)) {
+      pool_(pool) {
     for (double& g : half_gradient_) g = -g;
-    factor_.forward(half_gradient_.data());
-    std::vector<double> half(n * r), column(n);
-    for (Int c = 0; c < r; ++c) {
-        std::copy_n(&rows_[c * n], n, column.begin());
-        factor_.forward(column.data());
-        for (Int i = 0; i < n; ++i) half[i * r + c] = column[i];
-    }
-    if (r > 0) append(half, 0, r);
+    factor_.forward(half_gradient_.data(), {0}, pool);
+    if (r > 0) condition(rows_, std::vector<Int>(r, 0));
     at_.assign(r, 0.0);
 }
 
 template <class T>
 void NewtonSystem<T>::pin(const std::vector<Int>& which, const std::vector<double>& at) {
-    const Int first = *std::min_element(which.begin(), which.end()), count = Int(which.size());
-    std::vector<double> half((n_ - first) * count, 0.0);
-    for (Int c = 0; c < count; ++c) half[(which[c] - first) * count + c] = 1;
-    factor_.forward(half.data(), first, count);
-    append(half, first, count);
+    std::vector<double> columns(which.size() * std::size_t(n_), 0.0);
+    for (std::size_t c = 0; c < which.size(); ++c) columns[Int(c) * n_ + which[c]] = 1;
+    condition(std::move(columns), which);
     pinned_.insert(pinned_.end(), which.begin(), which.end());
     at_.insert(at_.end(), at.begin(), at.end());
 }
 
-// Further conditions: rows of `half` from row `first` on, the others being 0.
+// Further conditions on d, one for each of `columns`, whose numbers before the `first` of each are 0.
 template <class T>
-void NewtonSystem<T>::append(const std::vector<double>& half, Int first, Int count) {
-    const Int before = conditions_, all = before + count;
-    std::vector<double> wide(n_ * all, 0.0), products(all * all, 0.0);
+void NewtonSystem<T>::condition(std::vector<double> columns, const std::vector<Int>& first) {
+    const Int before = conditions_, count = Int(first.size()), all = before + count;
+    factor_.forward(columns.data(), first, pool_);
+    std::vector<double> half(n_ * all, 0.0), products(all * all, 0.0);
     for (Int i = 0; i < n_; ++i) {
-        std::copy_n(half_.data() + i * before, before, &wide[i * all]);
-        if (i >= first) std::copy_n(&half[(i - first) * count], count, &wide[i * all + before]);
+        std::copy_n(half_.data() + i * before, before, &half[i * all]);
+        for (Int c = 0; c < count; ++c) half[i * all + before + c] = columns[c * n_ + i];
     }
     for (Int a = 0; a < before; ++a) std::copy_n(products_.data() + a * before, before, &products[a * all]);
-    for (Int i = first; i < n_; i += 4) {
-        const double* rows[4];
-        for (Int k = 0; k < 4; ++k) rows[k] = &wide[std::min(i + k, n_ - 1) * all];
-        for (Int a = before; a < all; ++a) {
+    pool_.run(count, [&](Int c, int) {
+        for (Int i = first[c]; i < n_; i += 4) {
+            const double* rows[4];
             double by[4] = {};
-            for (Int k = 0; k < std::min<Int>(4, n_ - i); ++k) by[k] = rows[k][a];
-            micro_.combine<double>()(&products[a * all], rows, by, all);
+            for (Int k = 0; k < 4; ++k) rows[k] = &half[std::min(i + k, n_ - 1) * all];
+            for (Int k = 0; k < std::min<Int>(4, n_ - i); ++k) by[k] = columns[c * n_ + i + k];
+            micro_.combine<double>()(&products[(before + c) * all], rows, by, all);
         }
-    }
+    });
     for (Int a = 0; a < before; ++a)
         for (Int b = before; b < all; ++b) products[a * all + b] = products[b * all + a];
-    half_ = std::move(wide);
+    half_ = std::move(half);
     products_ = std::move(products);
     conditions_ = all;
 }
 
 template <class T>
-bool NewtonSystem<T>::direction(std::vector<double>& d) const {
+bool NewtonSystem<T>::direction(std::vector<double>& d, std::vector<double>& multipliers) const {
     d = half_gradient_;
     std::vector<double> lack(conditions_, 0.0);
     for (Int i = 0; i < n_; ++i)
         for (Int c = 0; c < conditions_; ++c) lack[c] += half_[i * conditions_ + c] * d[i];
     for (Int c = 0; c < conditions_; ++c) lack[c] -= at_[c];
-    const std::vector<double> by = small_solve(products_, lack, conditions_, kRidge<T>);
+    const std::vector<double> by = small_solve(products_, lack, conditions_, kDoubled<T>);
+    multipliers.assign(by.begin(), by.begin() + r_);
     for (Int i = 0; i < n_; ++i) d[i] -= dot(half_.data() + i * conditions_, by.data(), conditions_);
     factor_.back(d.data());
     for (std::size_t p = 0; p < pinned_.size(); ++p) d[pinned_[p]] = at_[r_ + Int(p)];

@@ -4,9 +4,9 @@
 //          F the coordinates inside a piece of h, H the curvatures of their pieces.
 // Returns  d. Along it the step never raises the objective: a primal active-set method, globalised by that step
 //          (Bertsekas 1982; for support vector machines Scheinberg, JMLR 2006).
-// How      cholesky.hpp in the precision of the Gram matrix, with a ridge that its rounding asks for; rows and pins by
-//          their Schur complement, so that one factor serves however many are pinned. The vectors U'^-1 e_k of pins k
-//          begin with k zeros: those that may have to be pinned are best numbered last.
+// How      a factor of Q_FF + H (standing_factor.hpp); rows and pins by their Schur complement, so that one factor
+//          serves however many are pinned. The vectors U'^-1 e_k of pins k begin with k zeros: those that may have to be
+//          pinned are best numbered last.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ namespace kdsl {
 template <class T>
 class NewtonSystem {
 public:
-    // matrix: Q_FF + H, n x n, its rows `stride` apart, its upper triangle read and overwritten; must outlive this
-    // object. rows: r columns of n numbers.
-    NewtonSystem(T* matrix, std::int64_t n, std::int64_t stride, std::vector<double> rows, std::int64_t r,
-                 std::vector<double> gradient, const Micro& micro, Pool& pool);
+    // The factor, of size n, must outlive this object. rows: r columns of n numbers.
+    NewtonSystem(const Cholesky<T>& factor, std::vector<double> rows, std::int64_t r, std::vector<double> gradient,
+                 const Micro& micro, Pool& pool);
 
     // d_k = at[k] for each k of `which`, none of them pinned before.
     void pin(const std::vector<std::int64_t>& which, const std::vector<double>& at);
     // Whether the pins leave the rows possible; d is then that direction, with rows'd = 0 to rounding in double precision.
-    bool direction(std::vector<double>& d) const;
+    // With the rows' multipliers m, g + (Q_FF + H)d + rows m is 0 at those that are not pinned.
+    bool direction(std::vector<double>& d, std::vector<double>& multipliers) const;
 
 private:
-    void append(const std::vector<double>& half, std::int64_t first, std::int64_t count);
+    void condition(std::vector<double> columns, const std::vector<std::int64_t>& first);
 
     std::int64_t n_, r_, conditions_;
     std::vector<double> rows_;      // r columns of n numbers
@@ -40,8 +40,9 @@ private:
     std::vector<double> half_gradient_;  // and the same of -g
     std::vector<std::int64_t> pinned_;
     std::vector<double> at_;        // what each condition is to be: 0 for the rows
+    const Cholesky<T>& factor_;
     const Micro& micro_;
-    Cholesky<T> factor_;
+    Pool& pool_;
 };
 
 }  // namespace kdsl

@@ -43,6 +43,7 @@ struct Outcome {
     double value = 0;             // of the objective
     std::int64_t iterations = 0, refreshes = 0, outer = 0;
     std::int64_t halved = 0;      // of the outer steps those whose set was solved in two halves
+    std::int64_t newton_steps = 0, factorisations = 0;
     std::int64_t rough = 0;       // stages with points on a lattice
     double entries = 0;           // of Q that were computed
     int threads = 1;

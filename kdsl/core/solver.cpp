@@ -134,6 +134,8 @@ private:
             if (coarse) stale_.assign(problem_.size(), 1);
             out_.outer += result.outer;
             out_.halved += result.halved;
+            out_.newton_steps += result.newtons.steps;
+            out_.factorisations += result.newtons.factors;
             out_.rough += rough;
             out_.entries += result.entries;
             if (result.unbounded && precision == Precision::both_double) {

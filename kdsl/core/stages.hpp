@@ -32,6 +32,7 @@ struct StageResult {
     bool moved = false;
     Direction ray;
     std::int64_t outer = 0, halved = 0;  // working sets, and those in two halves
+    Newtons newtons;
     double entries = 0;
 };
 

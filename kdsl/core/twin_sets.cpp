@@ -23,8 +23,9 @@ TwinSets<T, K>::TwinSets(const Problem& problem, const Indices& set, const std::
         const std::int64_t size = std::int64_t(half.set.size());
         half.near = half.start;
         half.block = std::make_unique<GramBlock<K>>(problem.hessian, half.set, room, block_stride(size), pool);
-        half.dense = std::make_unique<Dense<T, K>>(problem.h, problem.classes, half.set, *half.block, micro, alone_,
-                                                   nullptr);
+        half.standing = std::make_unique<StandingFactor<K>>(micro);
+        half.dense = std::make_unique<Dense<T, K>>(problem.h, problem.classes, half.set, *half.block, *half.standing,
+                                                   micro, alone_, nullptr);
         room += size * block_stride(size);
     }
 }

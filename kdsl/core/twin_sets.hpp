@@ -52,6 +52,10 @@ public:
     Change change(int half, const std::vector<double>& t) const {
         return change_of(halves_[half].set, halves_[half].before, t);
     }
+    Newtons take_newtons() {
+        Newtons made = halves_[0].standing->take_made();
+        return made += halves_[1].standing->take_made();
+    }
     double entries() { return halves_[0].block->take_computed() + halves_[1].block->take_computed(); }
 
 private:
@@ -59,6 +63,7 @@ private:
         Indices set;
         std::vector<double> before, start, near;  // t and the gradient at the start; the gradient now
         std::unique_ptr<GramBlock<K>> block;
+        std::unique_ptr<StandingFactor<K>> standing;  // of this half alone: Q is asked for nothing beyond its block
         std::unique_ptr<Dense<T, K>> dense;
     };
 

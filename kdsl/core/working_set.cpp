@@ -46,12 +46,14 @@ public:
           selection_(problem, micro, exchange),
           late_(selection_),
           plan_(problem, options, pool.size()),
-          n_(problem.size()) {}
+          n_(problem.size()),
+          standing_(StandingFactor<float>(micro), StandingFactor<double>(micro)) {}
 
     StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision) override {
         StageResult out;
         double eps = goal.eps;
         selection_.restart(t);
+        keep_factors_of(precision);
         const std::int64_t before = control_.iterations;
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
         int since_shrunk = 0, stuck = 0;
@@ -165,10 +167,12 @@ private:
         K* const gram = room<K>(size * stride);
         Pool& pool = late_.parts() > 0 ? alone_ : pool_;
         GramBlock<K> block(problem_.hessian, set, gram, stride, plan_.by_itself(set.size()) ? alone_ : pool);
-        Dense<T, K> dense(problem_.h, problem_.classes, set, block, micro_, pool, exchange_);
+        StandingFactor<K>& standing = std::get<StandingFactor<K>>(standing_);
+        Dense<T, K> dense(problem_.h, problem_.classes, set, block, standing, micro_, pool, exchange_);
         const DenseResult result = dense.run(t, near_, eps, goal, kSteps * size + 1000, control_);
         dense.gradient(near_);
         out.entries += block.take_computed();
+        out.newtons += standing.take_made();
         return result;
     }
 
@@ -195,8 +199,16 @@ private:
         plan_.worked(set.size(), control_.iterations - steps, first.rows.size() + second.rows.size(),
                      selection_.active().size());
         out.entries += twins.entries();
+        out.newtons += twins.take_newtons();
         ++out.halved;
         return result;
+    }
+
+    // A factor serves entries of one kind.
+    void keep_factors_of(Precision precision) {
+        if ((precision == Precision::rough) != (kind_ == Precision::rough)) std::get<0>(standing_).forget();
+        if (precision == Precision::both_double) std::get<0>(standing_).release();
+        kind_ = precision;
     }
 
     // Room for as many numbers, at once for the largest set there can be: pages come when they are used.
@@ -293,6 +305,8 @@ private:
         std::int64_t size = 0;
     };
     std::tuple<Room<float>, Room<double>> rooms_;
+    std::tuple<StandingFactor<float>, StandingFactor<double>> standing_;
+    Precision kind_ = Precision::single;  // of the last stage
 };
 
 }  // namespace

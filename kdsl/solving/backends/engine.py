@@ -29,6 +29,9 @@ _STRATEGIES = {
 }
 _ROUGH = "; first those of points rounded to 16 bits, which are corrected"
 _HALVED = "; working sets whose steps take long are solved in two halves by two threads at once"
+_NEWTON = "; where pairs end slowly, Newton steps move all free multipliers together"
+_COUNTS = ("outer", "halved", "newton_steps", "factorisations", "entries")
+_FACTS = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "rough")
 _MESSAGES: dict[Status, str] = {
     "solved": "the duality gap is within the tolerance",
     "stalled": "rounding in double precision stopped progress before the tolerance was reached",
@@ -132,13 +135,11 @@ def solve(
     )
     status = stopped if stopped == "interrupted" else cast(Status, answer["reason"])
     theta = np.clip(form.to_theta(answer["t"]), problem.separable.lower, problem.separable.upper)
-    names = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "rough", "outer", "halved", "entries")
-    facts: dict[str, Fact] = {name: answer[name] for name in names}
-    facts |= {
-        name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in ("outer", "entries")
-    }
+    facts: dict[str, Fact] = {name: answer[name] for name in _FACTS}
+    facts |= {name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in _COUNTS}
     how = _STRATEGIES[answer["strategy"]]
-    how += (_ROUGH if answer["rough"] else "") + (_HALVED if answer["halved"] else "")
+    how += (_ROUGH if answer["rough"] else "") + (_HALVED if facts["halved"] else "")
+    how += _NEWTON if facts["newton_steps"] else ""
     facts |= {"how": how, "isa": _core.isa(), "threads": answer["threads"], "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
