@@ -27,12 +27,13 @@ constexpr Int kWidth = Int(kPanel<T>);
 template <class T>
 constexpr std::array<T, std::max(kRows, kWidth<T>)> kNoBias{};
 
-double dot(const double* a, const double* b, Int n) {
+template <class A>
+double dot(const A* a, const double* b, Int n) {
     std::array<double, 8> sum{};
     Int i = 0;
     for (; i + 8 <= n; i += 8)
-        for (Int l = 0; l < 8; ++l) sum[l] += a[i + l] * b[i + l];
-    for (; i < n; ++i) sum[0] += a[i] * b[i];
+        for (Int l = 0; l < 8; ++l) sum[l] += double(a[i + l]) * b[i + l];
+    for (; i < n; ++i) sum[0] += double(a[i]) * b[i];
     return std::accumulate(sum.begin(), sum.end(), 0.0);
 }
 
@@ -57,7 +58,7 @@ Cholesky<T>::Cholesky(T* a, Int n, Int stride, T lost, const Micro& micro, Pool&
         const Int end = std::min(first + band_, n);
         for (Int top = first; top < end; top += kBlock) {
             const Int count = std::min(kBlock, end - top);
-            triangle(top, count, lost);
+            triangle(top, count);
             across(top, count, first, end);
             reduce(top + count, end, top, count, by_block_.get());
         }
@@ -69,12 +70,12 @@ Cholesky<T>::Cholesky(T* a, Int n, Int stride, T lost, const Micro& micro, Pool&
 
 // The triangle of one block, and its inverse.
 template <class T>
-void Cholesky<T>::triangle(Int top, Int count, T lost) {
+void Cholesky<T>::triangle(Int top, Int count) {
     T* const u = a_ + top * stride_ + top;
     T* const block = triangle_.get();
     std::fill_n(block, kBlock * kBlock, T(0));
     for (Int i = 0; i < count; ++i) std::copy_n(u + i * stride_ + i, count - i, block + i * kBlock + i);
-    micro_.triangle<T>()(block, inverse_.get(), count, lost, frozen());
+    micro_.triangle<T>()(block, inverse_.get(), count, lost_, frozen());
     for (Int i = 0; i < count; ++i) std::copy_n(block + i * kBlock + i, count - i, u + i * stride_ + i);
 }
 
@@ -216,13 +217,7 @@ template <class T>
 void Cholesky<T>::back(double* x) const {
     for (Int i = n_ - 1; i >= 0; --i) {
         const T* const row = a_ + i * stride_;
-        std::array<double, 8> sum{};
-        Int j = i + 1;
-        for (; j + 8 <= n_; j += 8)
-            for (Int l = 0; l < 8; ++l) sum[l] += double(row[j + l]) * x[j + l];
-        for (; j < n_; ++j) sum[0] += double(row[j]) * x[j];
-        for (const double s : sum) x[i] -= s;
-        x[i] /= double(row[i]);
+        x[i] = (x[i] - dot(row + i + 1, x + i + 1, n_ - i - 1)) / double(row[i]);
     }
 }
 

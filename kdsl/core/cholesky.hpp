@@ -49,7 +49,7 @@ private:
         T* panel(std::size_t q, std::int64_t count) { return &panels[q * std::size_t(count) * kPanel<T>]; }
     };
 
-    void triangle(std::int64_t top, std::int64_t count, T lost);
+    void triangle(std::int64_t top, std::int64_t count);
     void across(std::int64_t top, std::int64_t count, std::int64_t first, std::int64_t end);
     void reduce(std::int64_t begin, std::int64_t end, std::int64_t top, std::int64_t count, const T* by);
     // The pivot of a coordinate that is not to move.
@@ -63,8 +63,8 @@ private:
     std::int64_t n_, stride_, band_;
     T lost_;
     const Micro& micro_;
-    Pool& pool_;
-    Aligned<T> triangle_, inverse_;  // a block's; and its inverse, transposed and negated
+    Pool& pool_;                     // while U is made
+    Aligned<T> triangle_, inverse_;  // a block's, and its inverse, transposed and negated; short only at the end
     Aligned<T> by_block_, by_band_;  // the other columns of a block, and of its band beyond it, one after another
     std::vector<Room> rooms_;
 };

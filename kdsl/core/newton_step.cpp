@@ -39,7 +39,7 @@ void NewtonStep<T, K>::look(const std::vector<double>& t, const T* above, const 
     for (Int i = 0; i < Int(set_.size()); ++i) {
         if (above[i] != below[i]) continue;
         const Int k = set_[i], p = h_.ahead(k, t[k], true);
-        free_.push_back({i, h_.left[p] - t[k], h_.right[p] - t[k], h_.curvature[p]});
+        free_.push_back({i, h_.left[p] - t[k], h_.right[p] - t[k]});
         inside_.push_back({k, h_.curvature[p]});
     }
     const double m = double(free_.size()), threads = double(pool_.size()), size = double(sizeof(K) / sizeof(float));
@@ -85,7 +85,7 @@ NewtonEnd NewtonStep<T, K>::take(std::vector<double>& t, const T* f, const T* ab
         const Free& one = free_[a];
         const double by = way.by[a];
         slope += by * (double(f[one.place]) + double(above[one.place]));
-        bend += by * (change[one.place] + by * one.curvature);
+        bend += by * (change[one.place] + by * inside_[a].curvature);
         if (by != 0) clear = std::min(clear, (by > 0 ? one.above : one.below) / by);
     }
     const double best = bend > 0 ? -slope / bend : kInfinity;
@@ -106,7 +106,7 @@ bool NewtonStep<T, K>::solves(const Way& way, const std::vector<double>& image) 
     for (const double rest : way.rest) most = std::max(most, std::abs(rest));
     for (std::size_t a = 0; a < free_.size(); ++a) {
         if (way.rest[a] == 0) continue;
-        const double stiff = free_[a].curvature + standing_.ridge();
+        const double stiff = inside_[a].curvature + standing_.ridge();
         if (!(std::abs(way.rest[a] + image[free_[a].place] + stiff * way.by[a]) <= kLittle * most)) return false;
     }
     return true;

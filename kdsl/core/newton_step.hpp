@@ -44,10 +44,10 @@ public:
     Indices places() const;
 
 private:
-    // A coordinate inside a piece: its place in the set, how far it may go either way, and the curvature.
+    // A coordinate inside a piece: its place in the set, and how far it may go either way.
     struct Free {
         std::int64_t place;
-        double below, above, curvature;
+        double below, above;
     };
 
     // d at the free coordinates and whether it stays inside their pieces; and the derivatives, with the rows' multipliers,
@@ -73,7 +73,7 @@ private:
     const Micro& micro_;
     Pool& pool_;
     std::vector<Free> free_;
-    std::vector<Inside> inside_;  // the same coordinates of the whole problem
+    std::vector<Inside> inside_;        // the same coordinates of the whole problem
     double renewed_ = 0, brought_ = 0;  // nanoseconds of another factor, and of bringing the one that stands to them
 };
 
