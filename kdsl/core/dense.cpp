@@ -170,16 +170,17 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
         if (const double left = watch.left(gap, goal); left > 0 && newton_pays(left * step_, t)) {
             control.check();
             NewtonEnd end = newton(t);
-            double spent = newton_cost(t);
+            double spent = newton_.spent();
             const double most = kRow * step_ * double(watch.window);
-            for (; end == NewtonEnd::blocked && spent < most && steps + 1 < limit; ++steps) {
+            const auto again = [&] { return end == NewtonEnd::blocked && spent < most && newton_cost(t) < kInfinity; };
+            for (; steps + 1 < limit && again(); ++steps) {
                 control.check();
                 ++control.iterations;
                 end = newton(t);
-                spent += newton_cost(t);
+                spent += newton_.spent();
             }
             control.iterations += end != NewtonEnd::failed;
-            record_.tried(end == NewtonEnd::taken, watch.before);
+            record_.tried(end == NewtonEnd::taken, watch.before, spent);
             continue;
         }
         double slope = 0;
@@ -248,8 +249,7 @@ std::int64_t Dense<T, K>::window(const std::vector<double>& t) {
 // Whether a Newton step is quicker than what is left for pairs, and it is time for one.
 template <class T, class K>
 bool Dense<T, K>::newton_pays(double left, const std::vector<double>& t) {
-    const double cost = newton_cost(t);
-    return left > cost && record_.since >= record_.patience * cost;
+    return record_.since >= record_.patience * record_.cost && left > newton_cost(t);
 }
 
 // A Newton step on the coordinates that newton_cost() has found.

@@ -20,7 +20,7 @@ constexpr Int kColumns = 512;  // of a product in one task
 // Nanoseconds of what a step always takes, and more where threads share it; for each entry of its matrix of gathering it,
 // of solving with the factor once, and for one more column; for the cube of those that are held. Products of the
 // factorisation in a nanosecond.
-constexpr double kStart = 1e4, kShared = 5e4, kGather = 0.3, kSolve = 0.1, kSolves = 0.02, kEliminate = 0.5;
+constexpr double kStart = 1e4, kShared = 5e4, kGather = 0.3, kSolve = 0.1, kSolves = 0.02, kEliminate = 0.1;
 constexpr double kProducts = 150;
 constexpr double kUsual = 1.3;  // times that, with what is pinned
 
@@ -44,11 +44,15 @@ void NewtonStep<T, K>::look(const std::vector<double>& t, const T* above, const 
     }
     const double m = double(free_.size()), threads = double(pool_.size()), size = double(sizeof(K) / sizeof(float));
     const Difference differs = standing_.difference(inside_);
-    const double columns = double(differs.held + 2 * differs.lacking);
-    const double held = double(differs.held), alone = kEliminate * held * held * held;
-    renewed_ = m * m * (m / (3 * kProducts * threads) * size + kGather + kSolve * size);
-    brought_ = standing_.has_room(differs.lacking) ? m * m * size * (kSolve + kSolves * columns / threads) + alone
-                                                   : kInfinity;
+    renewed_ = m * m * (m / (3 * kProducts * threads) * size + kGather) + solving(0, 0);
+    brought_ = standing_.has_room(differs.lacking) ? solving(differs.held + 2 * differs.lacking, differs.held) : kInfinity;
+}
+
+// Nanoseconds of a direction with as many more columns to go through the factor, under so many conditions.
+template <class T, class K>
+double NewtonStep<T, K>::solving(Int columns, Int conditions) const {
+    const double m = double(free_.size()), size = double(sizeof(K) / sizeof(float)), held = double(conditions);
+    return m * m * size * (kSolve + kSolves * double(columns) / double(pool_.size())) + kEliminate * held * held * held;
 }
 
 template <class T, class K>
@@ -57,8 +61,13 @@ bool NewtonStep<T, K>::possible() const {
 }
 
 template <class T, class K>
+double NewtonStep<T, K>::start() const {
+    return kStart + (pool_.size() > 1 ? kShared : 0);
+}
+
+template <class T, class K>
 double NewtonStep<T, K>::cost() const {
-    return kUsual * (kStart + (pool_.size() > 1 ? kShared : 0) + std::min(renewed_, brought_));
+    return kUsual * (start() + std::min(renewed_, brought_));
 }
 
 template <class T, class K>
@@ -72,6 +81,7 @@ template <class T, class K>
 NewtonEnd NewtonStep<T, K>::take(std::vector<double>& t, const T* f, const T* above, std::vector<double>& change) {
     const std::size_t m = free_.size();
     const bool stood = stands();
+    spent_ = start();
     Way way = direction(f, above);
     change = product(way.by);
     if (stood && !solves(way, change)) {
@@ -116,6 +126,7 @@ bool NewtonStep<T, K>::solves(const Way& way, const std::vector<double>& image) 
 template <class T, class K>
 typename NewtonStep<T, K>::Way NewtonStep<T, K>::direction(const T* f, const T* above) {
     block_.fetch(places(), pool_);
+    spent_ += stands() ? brought_ : renewed_;
     if (stands())
         append_to_factor();
     else
@@ -136,6 +147,7 @@ typename NewtonStep<T, K>::Way NewtonStep<T, K>::direction(const T* f, const T* 
     if (!held.empty()) system.pin(held, std::vector<double>(held.size(), 0.0));
     Way way{std::vector<double>(m, 0.0), std::vector<double>(m, 0.0)};
     std::vector<char> is_pinned(n, 0);
+    Int conditions = r + Int(held.size());
     std::vector<double> d, multipliers;
     for (int pass = 1; system.direction(d, multipliers); ++pass) {
         Indices out;
@@ -154,6 +166,8 @@ typename NewtonStep<T, K>::Way NewtonStep<T, K>::direction(const T* f, const T* 
         way.inside = out.empty();
         if (way.inside || pass == kPasses || !worth_pinning(Int(out.size()), n - out.front(), n)) break;
         for (const Int i : out) is_pinned[i] = 1;
+        conditions += Int(out.size());
+        spent_ += solving(Int(out.size()), conditions);
         system.pin(out, end);
     }
     return way;

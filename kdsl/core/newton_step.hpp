@@ -36,8 +36,9 @@ public:
     bool has_factor() const { return standing_.has_room(0); }
     // Whether the factor that there is serves, after look().
     bool stands() const { return possible() && brought_ < renewed_; }
-    // About how many nanoseconds a step takes.
+    // About how many nanoseconds a step is expected to take, and the last one took: from what it did, not by a clock.
     double cost() const;
+    double spent() const { return spent_; }
     // After look(): t moves, and f is to move by `change`.
     NewtonEnd take(std::vector<double>& t, const T* f, const T* above, std::vector<double>& change);
     // The places of the free coordinates in the set.
@@ -59,6 +60,8 @@ private:
 
     Way direction(const T* f, const T* above);
     bool solves(const Way& way, const std::vector<double>& image) const;
+    double start() const;
+    double solving(std::int64_t columns, std::int64_t conditions) const;
     void renew_factor();
     void append_to_factor();
     Indices cramped_last() const;
@@ -75,6 +78,7 @@ private:
     std::vector<Free> free_;
     std::vector<Inside> inside_;        // the same coordinates of the whole problem
     double renewed_ = 0, brought_ = 0;  // nanoseconds of another factor, and of bringing the one that stands to them
+    double spent_ = 0;
 };
 
 }  // namespace kdsl

@@ -10,6 +10,9 @@ namespace kdsl {
 
 namespace {
 
+// For each entry of a set's block: that in double precision, the factor of a Newton step with room to grow, and the block
+// of the single precision before.
+constexpr double kBytes = 24;
 constexpr std::int64_t kMany = 3000, kVeryMany = 40000;  // coordinates, from which working sets are larger
 constexpr std::int64_t kLargest = 3072;  // coordinates in a working set that is to hold all free ones
 constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
@@ -45,7 +48,7 @@ SetPlan::SetPlan(const Problem& problem, const Options& options, int threads)
       coupled_(!problem.classes.decoupled),
       cheap_(entry_ < kFetched),
       dear_(entry_ > kDear && !problem.hessian.keeps_entries()) {
-    const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / 16)), 64);
+    const std::int64_t most = std::max<std::int64_t>(std::int64_t(std::sqrt(options.memory / kBytes)), 64);
     q_ = options.working_set > 0 ? options.working_set : n_ < kMany ? 512 : n_ < kVeryMany ? 1024 : 2048;
     usual_ = q_ = std::max<std::int64_t>(2, std::min({q_, n_, most}));
     largest_ = options.working_set > 0 || dear_ ? q_ : std::max(q_, std::min({kLargest, n_, most}));

@@ -42,14 +42,16 @@ struct Newtons {
 // What Newton steps have been worth.
 struct NewtonRecord {
     Newtons made;
-    double patience = 0;  // how many times its cost steps of pairs are to take before there is another,
-    double since = 0;     // the nanoseconds that they have taken since the last,
+    double patience = 0;  // how many times as long as the last step pairs are to take before there is another,
+    double cost = 0;      // the nanoseconds of the last,
+    double since = 0;     // what pairs have taken since then,
     double at_last = std::numeric_limits<double>::infinity();  // and m - M before it
 
     // More patience where this one ended early, or m - M has not halved since the last.
-    void tried(bool whole, double gap) {
+    void tried(bool whole, double gap, double nanoseconds) {
         constexpr double kMost = 2;
         patience = whole && gap < 0.5 * at_last ? 0 : std::clamp(2 * patience, 1.0, kMost);
+        cost = nanoseconds;
         since = 0;
         at_last = gap;
     }
