@@ -5,7 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <numeric>
+
+#include "dot.hpp"
 
 namespace kdsl {
 
@@ -26,16 +27,6 @@ constexpr Int kWidth = Int(kPanel<T>);
 
 template <class T>
 constexpr std::array<T, std::max(kRows, kWidth<T>)> kNoBias{};
-
-template <class A>
-double dot(const A* a, const double* b, Int n) {
-    std::array<double, 8> sum{};
-    Int i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (Int l = 0; l < 8; ++l) sum[l] += double(a[i + l]) * b[i + l];
-    for (; i < n; ++i) sum[0] += double(a[i]) * b[i];
-    return std::accumulate(sum.begin(), sum.end(), 0.0);
-}
 
 }  // namespace
 

@@ -148,17 +148,20 @@ struct Micro {
     bool has_lattice() const { return panels_l.block != nullptr; }
     template <class K>
     auto combine() const {
-        if constexpr (sizeof(K) == sizeof(float))
-            return combine_f;
-        else
-            return combine_d;
+        return either<K>(combine_f, combine_d);
     }
     template <class T>
     auto triangle() const {
+        return either<T>(triangle_f, triangle_d);
+    }
+
+private:
+    template <class T, class Single, class Twice>
+    static auto either(Single single, Twice twice) {
         if constexpr (sizeof(T) == sizeof(float))
-            return triangle_f;
+            return single;
         else
-            return triangle_d;
+            return twice;
     }
 };
 

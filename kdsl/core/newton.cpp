@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dot.hpp"
+
 namespace kdsl {
 
 namespace {
@@ -17,12 +19,6 @@ constexpr double kDoubled = 16 * double(std::numeric_limits<T>::epsilon());
 
 // Of a row, what rounding leaves of it beside others that it depends on, and of its terms of a sum that is 0.
 constexpr double kDependent = 1e-13, kNothing = 1e-12;
-
-double dot(const double* a, const double* b, Int n) {
-    double sum = 0;
-    for (Int i = 0; i < n; ++i) sum += a[i] * b[i];
-    return sum;
-}
 
 // z with m z = v, m symmetric positive semidefinite and small; 0 where m has lost a row: of its diagonal `lost` is left.
 std::vector<double> small_solve(std::vector<double> m, std::vector<double> v, Int r, double lost) {

@@ -14,7 +14,6 @@ using Int = std::int64_t;
 constexpr Int kMost = 9216;    // free coordinates
 constexpr int kPasses = 8;     // directions for one step, each with more coordinates pinned
 constexpr Int kCramped = 3;    // of the free coordinates one in so many is sorted by the room that it has
-constexpr Int kPin = 8;        // products of a factorisation to one of a pin in the same time, by 3
 constexpr Int kFew = 500;      // free coordinates, of which any may be pinned
 constexpr Int kColumns = 512;  // of a product in one task
 // Nanoseconds of what a step always takes, and more where threads share it; for each entry of its matrix of gathering it,
@@ -22,13 +21,14 @@ constexpr Int kColumns = 512;  // of a product in one task
 // factorisation in a nanosecond.
 constexpr double kStart = 1e4, kShared = 5e4, kGather = 0.3, kSolve = 0.1, kSolves = 0.02, kEliminate = 0.1;
 constexpr double kProducts = 150;
-constexpr double kUsual = 1.3;  // times that, with what is pinned
-
+constexpr double kUsual = 1.3;   // times that, with what is pinned
 constexpr double kLarger = 2;    // times the largest number on the diagonal asks for another factor
 constexpr double kLittle = 0.1;  // of what a step is to solve may be left
 
-// Whether pinning `some` of m coordinates of a factor, `below` numbers from the last, is quicker than what it spares.
-bool worth_pinning(Int some, Int below, Int m) { return some * below * below * kPin <= m * m * std::max(m, kFew); }
+// Whether pinning `some` of m coordinates of a factor, `below` numbers from the last, is quicker than another factor.
+bool worth_pinning(Int some, Int below, Int m) {
+    return kSolves * double(some * below * below) <= double(m * m * std::max(m, kFew)) / (3 * kProducts);
+}
 
 }  // namespace
 

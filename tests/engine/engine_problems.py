@@ -58,6 +58,22 @@ def kernel_matrix(kernel: NativeKernel, X, Z):
             return np.exp(-kernel.gamma * np.abs(X[:, None, :] - Z[None, :, :]).sum(-1))
 
 
+def clouds(n, d=6, seed=0):
+    """Two classes that overlap nearly everywhere: much is free or at a bound."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + 0.15 * y[:, None], y
+
+
+def gaussian(X, gamma=0.1):
+    return KernelGram(NativeKernel("gaussian", X, gamma))
+
+
+def waves(X):
+    """Values to fit, with noise."""
+    return np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * np.random.default_rng(5).normal(size=len(X))
+
+
 def pieces(*coordinates) -> Separable:
     """h from a list of pieces (left, right, curvature, slope) for each coordinate, made continuous with h(left) = 0."""
     offsets, rows = [0], []

@@ -7,7 +7,18 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_problems import KernelGram, make_rows, no_rows, pieces, signed_atoms, svc, value, violation
+from engine_problems import (
+    clouds,
+    gaussian,
+    make_rows,
+    no_rows,
+    pieces,
+    signed_atoms,
+    svc,
+    value,
+    violation,
+    waves,
+)
 from test_engine_behaviour import PointsGram
 
 from kdsl.solving.backends import engine
@@ -17,18 +28,8 @@ from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 N = 2000
 
 
-def clouds(n=N, d=6, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2, 1.0, -1.0)
-    return rng.normal(size=(n, d)) + 0.15 * y[:, None], y
-
-
-def gaussian(X, gamma=0.1):
-    return KernelGram(NativeKernel("gaussian", X, gamma))
-
-
 def classification():
-    X, y = clouds()
+    X, y = clouds(N)
     return svc(gaussian(X), y, 50.0)
 
 
@@ -40,7 +41,7 @@ def twins():
 
 def two_rows():
     """A nu-SVC: as much weight in either class."""
-    X, y = clouds()
+    X, y = clouds(N)
     h = Separable.single(np.zeros(N), np.ones(N), np.zeros(N), np.zeros(N))
     rows = make_rows(np.stack([y > 0, y < 0]).astype(float), [0.35 * N / 2, 0.35 * N / 2])
     return NormalForm((HilbertBlock("w", gaussian(X), signed_atoms(y)),), h, rows)
@@ -48,10 +49,8 @@ def two_rows():
 
 def regression(*, row=True, curvature=0.0):
     """A kink at 0, with a bias or without, and linear or quadratic beyond."""
-    X, _ = clouds()
-    rng = np.random.default_rng(5)
-    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=N)
-    h = pieces(*([(-20.0, 0.0, curvature, -v - 0.05), (0.0, 20.0, curvature, -v + 0.05)] for v in y))
+    X, _ = clouds(N)
+    h = pieces(*([(-20.0, 0.0, curvature, -v - 0.05), (0.0, 20.0, curvature, -v + 0.05)] for v in waves(X)))
     rows = make_rows(np.ones(N), 0.0) if row else no_rows(N)
     return NormalForm((HilbertBlock("w", gaussian(X, 0.2), sp.csc_array(sp.eye_array(N))),), h, rows)
 
@@ -91,7 +90,7 @@ def test_same_bits_twice(name, threads):
 
 
 def test_halves_in_double_precision():
-    problem = svc(gaussian(clouds()[0]), clouds()[1], 50.0)
+    problem = svc(gaussian(clouds(N)[0]), clouds(N)[1], 50.0)
     got = solve(problem, tol=1e-12)
     assert got.status == "solved" and got.facts["halved"] > 0
     assert got.facts["relative_gap"] <= 1e-12

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from engine_problems import (
-    KernelGram,
     MatrixGram,
     by_general_qp,
+    clouds,
+    gaussian,
     make_rows,
     no_rows,
     pieces,
@@ -18,23 +19,17 @@ from engine_problems import (
     svc,
     value,
     violation,
+    waves,
 )
 
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 
 N = 600
 
 
-def clouds(n: int = N):
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(n) % 2, 1.0, -1.0)
-    return rng.normal(size=(n, 6)) + 0.15 * y[:, None], y
-
-
-def gram(n: int = N) -> KernelGram:
-    return KernelGram(NativeKernel("gaussian", clouds(n)[0], 0.1))
+def gram(n: int = N):
+    return gaussian(clouds(n)[0])
 
 
 def classification(n: int = N, C: float = 50.0) -> NormalForm:
@@ -43,11 +38,11 @@ def classification(n: int = N, C: float = 50.0) -> NormalForm:
 
 def every_point_twice() -> NormalForm:
     X, y = clouds(N // 2)
-    return svc(KernelGram(NativeKernel("gaussian", np.repeat(X, 2, axis=0), 0.1)), np.repeat(y, 2), 50.0)
+    return svc(gaussian(np.repeat(X, 2, axis=0)), np.repeat(y, 2), 50.0)
 
 
 def two_rows() -> NormalForm:
-    y = clouds()[1]
+    y = clouds(N)[1]
     h = Separable.single(np.zeros(N), np.full(N, 50.0), np.zeros(N), np.zeros(N))
     rows = make_rows(np.stack([y > 0, y < 0]).astype(float), [5.0 * N, 5.0 * N])
     return NormalForm((HilbertBlock("w", gram(), signed_atoms(y)),), h, rows)
@@ -55,14 +50,9 @@ def two_rows() -> NormalForm:
 
 def regression(rows: Rows) -> NormalForm:
     """Pieces of three curvatures, between which multipliers go to and fro."""
-    X = clouds()[0]
-    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * np.random.default_rng(5).normal(size=N)
-    h = pieces(
-        *(
-            [(-50, -5, 0.004, 0.01 - v), (-5, 0, 0.002, -v), (0, 5, 0.001, -v), (5, 50, 0.003, -0.01 - v)]  #
-            for v in y
-        )
-    )
+    ends, curvatures = (-50, -5, 0, 5, 50), (0.004, 0.002, 0.001, 0.003)
+    apart = (0.01, 0, 0, -0.01)
+    h = pieces(*(list(zip(ends, ends[1:], curvatures, np.array(apart) - v, strict=False)) for v in waves(clouds(N)[0])))
     return NormalForm((HilbertBlock("w", gram(), sp.csc_array(sp.eye_array(N))),), h, rows)
 
 
@@ -108,7 +98,7 @@ def test_from_the_answer_for_another_price():
 
 
 def test_a_kernel_that_only_python_evaluates():
-    problem = svc(MatrixGram(gram().K), clouds()[1], 50.0)
+    problem = svc(MatrixGram(gram().K), clouds(N)[1], 50.0)
     got = engine.solve(problem, tol=1e-10, strategy="working_set")
     assert got.status == "solved" and got.facts["newton_steps"] > got.facts["factorisations"] > 0
     assert np.isclose(value(problem, got.theta), by_general_qp(problem)[0], rtol=1e-8)
