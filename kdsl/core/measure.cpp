@@ -33,7 +33,7 @@ double between(double rise, double fall) {
 }
 
 Measure measure(const Problem& problem, const std::vector<double>& t, const std::vector<double>& f,
-                Exchange* exchange, double drift) {
+                Exchange* exchange, Drift drift) {
     const Separable& h = problem.h;
     const Classes& classes = problem.classes;
     Measure out;
@@ -45,8 +45,8 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
         double rise = kInfinity, fall = -kInfinity;
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
             const Separable::Sides sides = h.sides(k, t[k]);
-            rise = std::min(rise, f[k] + sides.above);
-            fall = std::max(fall, f[k] + sides.below);
+            rise = std::min(rise, f[k] - drift.at(k) + sides.above);
+            fall = std::max(fall, f[k] + drift.at(k) + sides.below);
         }
         out.rise[c] = rise, out.fall[c] = fall;
         out.kkt_gap = std::max(out.kkt_gap, classes.is_free(c) ? std::max(-rise, fall) : fall - rise);
@@ -58,18 +58,18 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
         for (std::int64_t c = classes.first_is_free; c < classes.size(); ++c)
             out.multiplier[c] = exchange->multiplier(c);
     }
-    out.kkt_gap = std::isinf(out.kkt_gap) ? 0 : out.kkt_gap + 2 * drift;
+    if (std::isinf(out.kkt_gap)) out.kkt_gap = 0;
     double value = problem.constant, size = 0;
     for (std::int64_t c = 0; c < classes.size(); ++c)
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
-            const double z = out.multiplier[c] - f[k];
+            const double z = out.multiplier[c] - f[k], by = drift.at(k);
             const Separable::Sides sides = h.sides(k, t[k]);
             value += 0.5 * t[k] * f[k] + h.at(k, t[k]);
             for (const double derivative : {std::abs(f[k]), std::abs(sides.below), std::abs(sides.above)})
                 size = std::max(size, select(derivative < kInfinity, derivative, 0.0));
-            if (z - drift >= sides.below && z + drift <= sides.above) continue;
-            const Young young = fenchel_young(h, k, t[k], z - drift);
-            const Young other = drift > 0 ? fenchel_young(h, k, t[k], z + drift) : young;
+            if (z - by >= sides.below && z + by <= sides.above) continue;
+            const Young young = fenchel_young(h, k, t[k], z - by);
+            const Young other = by > 0 ? fenchel_young(h, k, t[k], z + by) : young;
             out.gap += std::max(young.gap, other.gap);
             out.beyond = std::max({out.beyond, young.beyond, other.beyond});
         }

@@ -6,7 +6,7 @@
 //          z_k = multiplier of the class - f_k, which is a sum of numbers >= 0 and so does not cancel.
 // Given    t, f in double precision.
 // Returns  m - M, the gap, and `beyond`: the largest z_k - h_k'(+-infinity) where h_k has no bound and the gap would
-//          be infinite (a hard constraint violated by that much). Given `drift`, the most that any f_k may be wrong
+//          be infinite (a hard constraint violated by that much). Given `drift`, the most that an f_k may be wrong
 //          by, the largest m - M, gap and `beyond` that this allows: the gap is convex in each f_k.
 #pragma once
 
@@ -25,8 +25,16 @@ struct Measure {
     std::vector<double> multiplier;   // of each class
 };
 
+// What f may be wrong by: `most`, but where `fresh` says that it is not.
+struct Drift {
+    double most = 0;
+    const std::vector<char>* fresh = nullptr;
+
+    double at(std::int64_t k) const { return fresh != nullptr && (*fresh)[k] ? 0 : most; }
+};
+
 Measure measure(const Problem& problem, const std::vector<double>& t, const std::vector<double>& f,
-                Exchange* exchange, double drift = 0);
+                Exchange* exchange, Drift drift = {});
 
 // The term of the gap for coordinate k, z = multiplier - f_k; `beyond` where it would be infinite.
 struct Young {

@@ -19,7 +19,7 @@ constexpr std::int64_t kLarge = 2048;    // coordinates in one that cannot
 // Coordinates in one that holds all free ones after sets of kLarge did not, as many rounds of them as this times the cube
 // of how much larger it is.
 constexpr std::int64_t kMost = 9216;
-constexpr double kPatience = 6.3, kPatienceDear = 63;
+constexpr double kPatience = 3, kPatienceDear = 63;
 constexpr std::int64_t kSettled = 50;  // free coordinates to each by which their number may change from round to round
 constexpr double kInner = 0.1;         // of the gap is where the inner solver stops,
 constexpr double kInnerLarge = 0.14;   // sooner where a set holds more than usual of cheap entries: its pairs are dear

@@ -26,7 +26,9 @@ public:
     std::int64_t largest() const { return largest_; }
     // Whether the next set is to be solved in two halves at once.
     bool apart() const { return apart_; }
-    // It has room for all free coordinates, and their number hardly changed.
+    // Sets have room for all free coordinates,
+    bool fits() const { return fits_; }
+    // and their number hardly changed.
     bool settled() const { return settled_; }
     // Of m - M is what a set of so many is to get to.
     double share(std::size_t set) const;

@@ -56,6 +56,9 @@ constexpr double kRounding = 1e-13;
 constexpr double kDrift = 8;
 // Coordinates whose gradient is computed afresh to learn the drift of all.
 constexpr std::size_t kSample = 256;
+// The drift of a coordinate is at most so many times the root of its mean square in the sample, or so many times the
+// largest there; m - M is shown by computing afresh at most this part of the coordinates that matter.
+constexpr double kDeviations = 6, kBeyond = 1.5, kWorthSparing = 0.5;
 
 int threads_for(const Problem& problem, const Options& options) {
     const double n = double(problem.size());
@@ -184,46 +187,83 @@ private:
         problem_.hessian.set_rough(false);
         known_ = t_;
         const auto [rows, coefficient] = support();
+        const auto renew_all = [&](const Indices& some) { renew(some, gradient(rows, coefficient, some, exact)); };
         const double least = eps == kInfinity ? eps : 10 * eps;
-        std::vector<char> fresh(problem_.size(), 0);
+        fresh_.assign(problem_.size(), 0);
         const Measure rough = measure(problem_, t_, f_, exchange_.get());
         take(rough);
         while (true) {
             const double margin = std::max(least, kDrift * drift_), wide = std::max(least, kDrift * stale_drift_);
-            const Indices near = within(rough, margin, wide, fresh);
-            if (near.empty() || (exact && satisfied() && sampled(rows, coefficient, near))) break;
-            const std::vector<double> now = gradient(rows, coefficient, near, exact);
-            for (const std::int64_t k : near) {
-                renew(k, now[k]);
-                fresh[k] = 1;
-            }
-            if (kDrift * drift_ <= margin && kDrift * stale_drift_ <= wide) break;
+            const Indices near = within(rough, margin, wide);
+            if (exact && !near.empty() && satisfied() && sampled(near, margin, renew_all)) return;
+            renew_all(without_fresh(near));
+            if (near.empty() || (kDrift * drift_ <= margin && kDrift * stale_drift_ <= wide)) break;
         }
         take(measure(problem_, t_, f_, exchange_.get()));
     }
 
-    // Whether the tolerance is met whatever the drift of f at coordinates that matter, if it is within a multiple of the
-    // largest in a sample of them that is computed afresh; with it those that are stale.
-    bool sampled(const Indices& rows, const std::vector<double>& coefficient, const Indices& near) {
+    // Whether the tolerance is met whatever the drift of f, as a sample of the coordinates that matter shows it, is at
+    // the others; those where it could make a difference to m - M, if they are few, and those that are stale are computed
+    // afresh as well.
+    template <class Renew>
+    bool sampled(const Indices& near, double margin, Renew renew_all) {
         const std::size_t step = std::max<std::size_t>(1, near.size() / kSample);
-        Indices some;
-        for (std::size_t k = 0; k < near.size(); ++k)
-            if (is_stale(near[k]) || k % step == step / 2) some.push_back(near[k]);
-        const std::vector<double> now = gradient(rows, coefficient, some, true);
-        double most = 0;
-        for (const std::int64_t k : some) {
-            if (!is_stale(k)) most = std::max(most, std::abs(now[k] - f_[k]));
-            renew(k, now[k]);
+        Indices some, seen;
+        for (std::size_t k = 0; k < near.size(); ++k) {
+            const bool chosen = k % step == step / 2;
+            if (chosen && !is_stale(near[k])) seen.push_back(near[k]);
+            if (chosen || is_stale(near[k])) some.push_back(near[k]);
         }
-        take(measure(problem_, t_, f_, exchange_.get(), kDrift * most));
+        std::vector<double> before;
+        for (const std::int64_t k : seen) before.push_back(f_[k]);
+        renew_all(some);
+        double square = 0, most = 0;
+        for (std::size_t i = 0; i < seen.size(); ++i) {
+            const double error = std::abs(f_[seen[i]] - before[i]);
+            square += error * error;
+            most = std::max(most, error);
+        }
+        const Drift drift{std::max(kDeviations * std::sqrt(square / double(std::max<std::size_t>(seen.size(), 1))),
+                                   kBeyond * most), &fresh_};
+        if (drift.most > margin) return false;
+        take(measure(problem_, t_, f_, exchange_.get(), drift));
+        if (satisfied() || options_.kkt_tolerance < 0) return satisfied();
+        const Indices decisive = without_fresh(decisive_among(near, drift));
+        if (double(decisive.size()) > kWorthSparing * double(near.size())) return false;
+        renew_all(decisive);
+        take(measure(problem_, t_, f_, exchange_.get(), drift));
         return satisfied();
     }
 
-    void renew(std::int64_t k, double f) {
-        double& drift = is_stale(k) ? stale_drift_ : drift_;
-        drift = std::max(drift, std::abs(f - f_[k]));
-        f_[k] = f;
-        if (is_stale(k)) stale_[k] = 0;
+    // Those whose drift could carry m - M beyond the tolerance, of whose interval a part to either side is left.
+    Indices decisive_among(const Indices& near, Drift drift) const {
+        const Measure now = measure(problem_, t_, f_, exchange_.get());
+        Indices out;
+        std::int64_t c = 0;
+        for (const std::int64_t k : near) {
+            while (k >= problem_.classes.begin[c + 1]) ++c;
+            const double reach = kAlmost * options_.kkt_tolerance * (problem_.classes.is_free(c) ? 1 : 0.5);
+            const double off = f_[k] - now.multiplier[c];
+            const Separable::Sides sides = problem_.h.sides(k, t_[k]);
+            if (off - drift.at(k) + sides.above < -reach || off + drift.at(k) + sides.below > reach) out.push_back(k);
+        }
+        return out;
+    }
+
+    Indices without_fresh(const Indices& some) const {
+        Indices out;
+        std::ranges::copy_if(some, std::back_inserter(out), [this](std::int64_t k) { return !fresh_[k]; });
+        return out;
+    }
+
+    void renew(const Indices& some, const std::vector<double>& now) {
+        for (const std::int64_t k : some) {
+            double& drift = is_stale(k) ? stale_drift_ : drift_;
+            drift = std::max(drift, std::abs(now[k] - f_[k]));
+            f_[k] = now[k];
+            fresh_[k] = 1;
+            if (is_stale(k)) stale_[k] = 0;
+        }
     }
 
     std::vector<double> gradient(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
@@ -237,14 +277,14 @@ private:
     bool is_stale(std::int64_t k) const { return !stale_.empty() && stale_[k] != 0; }
 
     // What may matter if f is off by an eighth of the margin, or of the wide one where it is stale.
-    Indices within(const Measure& rough, double margin, double wide, const std::vector<char>& fresh) const {
+    Indices within(const Measure& rough, double margin, double wide) const {
         Indices near;
         for (std::int64_t c = 0; c < problem_.classes.size(); ++c)
             for (std::int64_t k = problem_.classes.begin[c]; k < problem_.classes.begin[c + 1]; ++k) {
                 const Separable::Sides sides = problem_.h.sides(k, t_[k]);
                 const double rest = rough.multiplier[c] - f_[k], by = is_stale(k) ? wide : margin;
                 const bool matters = by == kInfinity || sides.above - rest < by || rest - sides.below < by;
-                if (!fresh[k] && matters) near.push_back(k);
+                if (!fresh_[k] && matters) near.push_back(k);
             }
         return near;
     }
@@ -288,6 +328,7 @@ private:
     double beyond_ = 0, size_ = 0;
     double drift_ = 0, stale_drift_ = 0;  // the largest error seen in a gradient that a stage kept, or a rough one
     std::vector<char> stale_;             // where it has not been computed afresh since a rough stage
+    std::vector<char> fresh_;             // where it has been in the last refresh
     Outcome out_;
 };
 

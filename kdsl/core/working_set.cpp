@@ -27,6 +27,8 @@ constexpr std::int64_t kSteps = 20;    // inner steps for each coordinate of a w
 constexpr int kShrinkEvery = 4;        // outer iterations
 constexpr double kAgain = 0.01;        // of the gap at which coordinates were dropped is where all are looked at again
 constexpr std::int64_t kOuter = 5000;  // working sets, at most, before the gradient is computed afresh
+constexpr double kEnd = 0.75;          // of what a stage is to get to is where sets end that may be its last,
+constexpr double kEndOfGap = 0.5;      // and where a duality gap is asked for, to which m - M is only a guide
 constexpr double kClose = 0.5;         // of the tolerance is where a stage ends by its own gradient
 constexpr double kFar = 0.3;           // of the tolerance is what a move may leave to single precision
 
@@ -87,16 +89,17 @@ public:
             }
             plan_.look(gap, selection_.free());
             const Indices& set = selection_.choose(f, plan_.room());
-            const double inner = std::max(0.5 * eps, plan_.share(set.size()) * gap);
+            const double least = (options_.kkt_tolerance >= 0 ? kEnd : kEndOfGap) * eps;
+            const double inner = std::max(least, plan_.share(set.size()) * gap);
             const Means means{precision, kFar * eps / goal.fine};
             const std::int64_t moved = moved_;
             DenseResult result;
-            if (plan_.apart() && selection_.crowded()) {
+            if (plan_.apart() && (selection_.crowded() || !plan_.fits())) {
                 with(precision, [&]<class T, class K>() { result = together<T, K>(set, t, f, inner, means, out); });
             } else {
                 before_.resize(set.size()), near_.resize(set.size());
                 for (std::size_t i = 0; i < set.size(); ++i) before_[i] = t[set[i]], near_[i] = f[set[i]];
-                const double end = plan_.settled() ? 0.5 * eps : inner;
+                const double end = plan_.settled() ? least : inner;
                 const auto work = [&] {
                     with(precision, [&]<class T, class K>() { result = descend<T, K>(set, t, inner, end, out); });
                 };
