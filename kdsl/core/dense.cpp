@@ -59,6 +59,7 @@ Dense<T, K>::Dense(const Separable& h, const Classes& classes, const std::vector
       above_(aligned<T>(n_)),
       below_(aligned<T>(n_)),
       diagonal_(aligned<T>(n_)),
+      around_(n_),
       own_(n_) {
     for (std::int64_t k = 0; k < n_; ++k) own_[k] = block.diagonal(k);
     std::int64_t i = 0;
@@ -81,6 +82,7 @@ void Dense<T, K>::refresh_sides(std::int64_t i, double t) {
     above_[i] = T(sides.above);
     below_[i] = T(sides.below);
     diagonal_[i] = T(own_[i] + sides.curvature);
+    around_[i] = h_.around(set_[i], t);
 }
 
 template <class T, class K>
@@ -183,6 +185,10 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
             record_.tried(end == NewtonEnd::taken, watch.before, spent);
             continue;
         }
+        if (short_step(t)) {
+            ++control.iterations;
+            continue;
+        }
         double slope = 0;
         for (std::size_t a = 0; a < direction_.coordinate.size(); ++a)
             slope += direction_.speed[a] * double(f_[direction_.coordinate[a]]);
@@ -197,6 +203,37 @@ DenseResult Dense<T, K>::run(std::vector<double>& t, const std::vector<double>& 
 template <class T, class K>
 void Dense<T, K>::gradient(std::vector<double>& f) const {
     for (std::int64_t i = 0; i < n_; ++i) f[i] = double(f_[i]);
+}
+
+// The exact step of a pair, the first rising, where it ends inside the pieces that it begins in, which most do; false
+// and nothing done where it does not.
+template <class T, class K>
+bool Dense<T, K>::short_step(std::vector<double>& t) {
+    if (direction_.coordinate.size() != 2 || exchange_ != nullptr) return false;
+    const std::int64_t i = direction_.coordinate[0], j = direction_.coordinate[1];
+    const Separable::Piece up = around_[i].over, down = around_[j].under;
+    const K* const row = block_.row(i);
+    const double curvature = double(row[i]) - 2 * double(row[j]) + double(block_.row(j)[j]);
+    const double floor = std::max(kFloor<K> * (std::abs(own_[i]) + std::abs(own_[j])), kTiny);
+    double &rising = t[set_[i]], &falling = t[set_[j]];
+    const double slope = double(f_[i]) - double(f_[j]) + up.derivative(rising) - down.derivative(falling);
+    const double bend = up.curvature + down.curvature + std::max(curvature, floor);
+    if (!(bend > floor)) return false;  // it may have no end
+    const double tau = -slope / bend;
+    const double high = rising + tau, low = falling - tau;
+    const auto inside = [](double from, double to, double room, double end) {
+        return to != from && (std::isinf(end) || room > kSnap * std::max(std::abs(end), std::abs(from)));
+    };
+    if (!(tau > 0) || !inside(rising, high, up.right - high, up.right)) return false;
+    if (!inside(falling, low, low - down.left, down.left)) return false;
+    const double by = high - rising, back = low - falling;
+    rising = high, falling = low;
+    around_[i].under = up, around_[j].over = down;
+    above_[i] = below_[i] = T(up.derivative(high));
+    above_[j] = below_[j] = T(down.derivative(low));
+    diagonal_[i] = T(own_[i] + up.curvature), diagonal_[j] = T(own_[j] + down.curvature);
+    update(i, by, j, back);
+    return true;
 }
 
 // The exact step along direction_, whose f'd and d'Qd are given: t, the sides and f follow.

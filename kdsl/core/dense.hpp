@@ -59,6 +59,7 @@ private:
     void update(std::int64_t a, double da, std::int64_t b, double db);
     double choose(double eps);
     double curvature();
+    bool short_step(std::vector<double>& t);
     StepEnd move(std::vector<double>& t, double slope, double curvature, bool& any);
     double newton_cost(const std::vector<double>& t);
     std::int64_t window(const std::vector<double>& t);
@@ -79,6 +80,7 @@ private:
     NewtonRecord& record_;
     NewtonStep<T, K> newton_;
     Aligned<T> f_, above_, below_, diagonal_;  // diagonal_: own_ and the curvature of h
+    std::vector<Separable::Around> around_;    // the pieces of h where the coordinates are
     std::vector<double> own_;                  // about the diagonal of Q: what a partner is chosen by
     Direction direction_;  // in positions of `set`
     std::vector<std::int64_t> touched_;

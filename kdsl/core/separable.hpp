@@ -28,6 +28,17 @@ struct Separable {
         double curvature;              // h_k'' of the piece below t, or above it at the lower bound
     };
 
+    // 1/2 curvature t^2 + slope t and a constant on [left, right].
+    struct Piece {
+        double left = 0, right = 0, curvature = 0, slope = 0;
+
+        double derivative(double t) const { return curvature * t + slope; }
+    };
+    // Those that t_k enters when it rises and when it falls; anything at a bound.
+    struct Around {
+        Piece over, under;
+    };
+
     std::int64_t size() const { return std::int64_t(offsets.size()) - 1; }
 
     // The piece that t_k = t enters when it rises, or falls; -1 at the bound.
@@ -52,6 +63,14 @@ struct Separable {
         const std::int64_t under = ahead(k, t, false), over = ahead(k, t, true);
         return {under < 0 ? -kInfinity : derivative(under, t), over < 0 ? kInfinity : derivative(over, t),
                 under >= 0 ? curvature[under] : over >= 0 ? curvature[over] : 0.0};
+    }
+
+    Piece piece(std::int64_t p) const { return {left[p], right[p], curvature[p], slope[p]}; }
+
+    Around around(std::int64_t k, double t) const {
+        if (const std::int64_t p = offsets[k]; p + 1 == offsets[k + 1]) return {piece(p), piece(p)};
+        const std::int64_t over = ahead(k, t, true), under = ahead(k, t, false);
+        return {over < 0 ? Piece{} : piece(over), under < 0 ? Piece{} : piece(under)};
     }
 
     double at(std::int64_t k, double t) const {

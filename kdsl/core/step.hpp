@@ -29,6 +29,9 @@ struct Direction {
 
 enum class StepEnd { taken, unbounded };
 
+// A point this near to a break point, relative to their size, is on it.
+inline constexpr double kSnap = 8 * std::numeric_limits<double>::epsilon();
+
 // `floor` is what rounding may make of a curvature d'Qd that is zero: below it a ray without end is unbounded.
 StepEnd exact_step(const Separable& h, const std::vector<std::int64_t>& coordinate, const std::vector<double>& speed,
                    double slope, double curvature, double floor, std::vector<double>& t);
