@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cmath>
 
-#include "dot.hpp"
-
 namespace kdsl {
 
 namespace {
@@ -157,7 +155,7 @@ void Cholesky<T>::append(std::vector<double> columns, std::vector<double> corner
     forward(columns.data(), std::vector<Int>(count, 0), pool);
     pool.run(count, [&](Int c, int) {
         for (Int i = 0; i < n; ++i) a_[i * stride_ + n + c] = T(columns[c * n + i]);
-        for (Int e = c; e < count; ++e) corner[c * count + e] -= dot(&columns[c * n], &columns[e * n], n);
+        for (Int e = c; e < count; ++e) corner[c * count + e] -= micro_.dot<double>()(&columns[c * n], &columns[e * n], n);
     });
     for (Int k = 0; k < count; ++k) {
         double* const row = &corner[k * count];
@@ -208,7 +206,7 @@ template <class T>
 void Cholesky<T>::back(double* x) const {
     for (Int i = n_ - 1; i >= 0; --i) {
         const T* const row = a_ + i * stride_;
-        x[i] = (x[i] - dot(row + i + 1, x + i + 1, n_ - i - 1)) / double(row[i]);
+        x[i] = (x[i] - micro_.dot<T>()(row + i + 1, x + i + 1, n_ - i - 1)) / double(row[i]);
     }
 }
 

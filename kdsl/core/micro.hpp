@@ -126,6 +126,9 @@ struct Micro {
     // out[p * kPanel + point] = k(x, point of panel p), for `count` panels one behind the other.
     void (*row_f)(const Form&, const float* x, float bias, std::size_t features, const float* panels,
                   const float* panel_biases, std::size_t count, float* out);
+    // The inner product of n numbers, summed in double precision.
+    double (*dot_f)(const float* a, const double* b, std::int64_t n);
+    double (*dot_d)(const double* a, const double* b, std::int64_t n);
     // to += sum of by[p] from[p] over four rows of n numbers.
     void (*combine_f)(double* to, const float* const* from, const double* by, std::int64_t n);
     void (*combine_d)(double* to, const double* const* from, const double* by, std::int64_t n);
@@ -146,6 +149,10 @@ struct Micro {
     template <class T>
     const Panels<T>& panels() const;
     bool has_lattice() const { return panels_l.block != nullptr; }
+    template <class K>
+    auto dot() const {
+        return either<K>(dot_f, dot_d);
+    }
     template <class K>
     auto combine() const {
         return either<K>(combine_f, combine_d);

@@ -215,11 +215,12 @@ inline Vector<T> value(Vector<T> s, int degree) {
 
 // ------------------------------------------------------------------------- rows against a packed panel
 
-// Rows whose sums are held in registers together: twice as many vectors, and there are 32 or 16 registers.
+// Rows whose sums are held in registers together: twice as many vectors, and there are 32 or 16 registers. Where values
+// are summed and are polynomials, compilers would keep the points in memory for more than the second number.
 #if KDSL_WIDTH == 64
-constexpr Size kRows = 12;
+constexpr Size kRows = 12, kRowsSummed = 8;
 #else
-constexpr Size kRows = 6;
+constexpr Size kRows = 6, kRowsSummed = 6;
 #endif
 
 // Loops over registers are unrolled whole: an array that is indexed by a variable lives in memory.
@@ -292,8 +293,8 @@ inline __attribute__((always_inline)) void group(const Form& form, const Pair* r
 }
 #endif
 
-// All rows at two vectors of points: many at a time, then those that are left over.
-template <Kind kind, class T, class Use>
+// All rows at two vectors of points: `many` at a time, then those that are left over.
+template <Kind kind, Size many, class T, class Use>
 inline __attribute__((always_inline)) void each(const Form& form, const T* rows, const Bias<T>* row_bias, Size count,
                                                 Size features, const T* panel, const Bias<T>* panel_bias, Use use) {
     Size r = 0;
@@ -304,8 +305,8 @@ inline __attribute__((always_inline)) void each(const Form& form, const T* rows,
                                use(r + i, a, b);
                            });
     };
-    next.template operator()<kRows>();
-    if constexpr (kRows > 4) next.template operator()<4>();
+    next.template operator()<many>();
+    if constexpr (many > 4) next.template operator()<4>();
     next.template operator()<1>();
 }
 
@@ -331,7 +332,7 @@ void block(const Form& form, const T* rows, const Bias<T>* row_bias, Size count,
     constexpr Size L = Size(kLanes<T>);
     by_kind(form.kind, [&]<Kind k>() {
         for (Size lane = 0; lane < kPanel<T>; lane += 2 * L)
-            each<k>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+            each<k, kRows>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
                        [&](Size r, Vector<Value<T>> a, Vector<Value<T>> b) __attribute__((always_inline)) {
                            store<Value<T>>(out + r * stride + lane, a);
                            store<Value<T>>(out + r * stride + lane + L, b);
@@ -359,9 +360,10 @@ void accumulate(const Form& form, const T* rows, const Bias<T>* row_bias, const 
                 Size features, const T* panel, const Bias<T>* panel_bias, Value<T>* out) {
     constexpr Size L = Size(kLanes<T>);
     by_kind(form.kind, [&]<Kind k>() {
+        constexpr Size many = k == Kind::linear || k == Kind::polynomial ? kRowsSummed : kRows;
         for (Size lane = 0; lane < kPanel<T>; lane += 2 * L) {
             auto sum0 = load<Value<T>>(out + lane), sum1 = load<Value<T>>(out + lane + L);
-            each<k>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+            each<k, many>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
                        [&](Size r, Vector<Value<T>> a, Vector<Value<T>> b) __attribute__((always_inline)) {
                            sum0 += coefficient[r] * a;
                            sum1 += coefficient[r] * b;
@@ -496,6 +498,8 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     {},
 #endif
     row<float>,
+    dot<float>,
+    dot<double>,
     combine<float>,
     combine<double>,
     extremes<double>,

@@ -189,6 +189,20 @@ inline Int greater(const double* f, const double* side, double sign, double by, 
 }
 
 template <class K>
+double dot(const K* a, const double* b, Int n) {
+    constexpr Int L = kLanes<double>;
+    Vector<double> sums[kVectors] = {};
+    Int k = 0;
+    for (; k + kVectors * L <= n; k += kVectors * L)
+        for (Int v = 0; v < kVectors; ++v) sums[v] += load_as(a + k + v * L, 0.0) * load<double>(b + k + v * L);
+    const auto sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    double out = 0;
+    for (Int l = 0; l < L; ++l) out += sum[l];
+    for (; k < n; ++k) out += double(a[k]) * b[k];
+    return out;
+}
+
+template <class K>
 void combine(double* to, const K* const* from, const double* by, Int n) {
     constexpr Int L = kLanes<double>;
     const K *p0 = from[0], *p1 = from[1], *p2 = from[2], *p3 = from[3];

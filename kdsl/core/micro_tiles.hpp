@@ -94,7 +94,7 @@ inline __attribute__((always_inline)) void each_of(int degree, const Limbs* rows
     }
 }
 
-template <Kind kind, class Use>
+template <Kind kind, Size, class Use>
 inline __attribute__((always_inline)) void each(const Form& form, const Limbs* rows, const Scaled* row_bias, Size count,
                                                 Size features, const Limbs* panel, const Scaled* panel_bias, Use use) {
     if (form.rough) return each_of<kind, 2>(form.degree, rows, row_bias, count, features, panel, panel_bias, use);

@@ -31,12 +31,13 @@ public:
     bool direction(std::vector<double>& d, std::vector<double>& multipliers) const;
 
 private:
-    void condition(std::vector<double> columns, const std::vector<std::int64_t>& first);
+    void condition(const std::vector<double>& columns, const std::vector<std::int64_t>& first);
+    void make_room(std::int64_t conditions);
 
-    std::int64_t n_, r_, conditions_;
+    std::int64_t n_, r_, conditions_, room_;
     std::vector<double> rows_;      // r columns of n numbers
-    std::vector<double> half_;      // U'^-1 of the conditions' columns: n rows of as many numbers,
-    std::vector<double> products_;  // their products with one another,
+    std::vector<double> half_;      // U'^-1 of the conditions' columns: n rows, with room for room_ numbers each,
+    std::vector<double> products_;  // their products with one another: as many rows as there is room for,
     std::vector<double> half_gradient_;  // and the same of -g
     std::vector<std::int64_t> pinned_;
     std::vector<double> at_;        // what each condition is to be: 0 for the rows
