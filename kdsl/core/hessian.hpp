@@ -49,6 +49,8 @@ public:
     // 0: there is nothing like that.
     virtual void set_rough(bool /*rough*/) {}
     virtual double roughness(Pool& /*pool*/) { return 0; }
+    // Whether rounding does about the same to the gradient everywhere, so that a sample speaks for the rest.
+    virtual bool is_even() const { return true; }
     // About how many nanoseconds one entry of a block costs.
     virtual double entry_cost() const = 0;
     // Whether an entry that was computed for one block is there for the next.

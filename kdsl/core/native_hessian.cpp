@@ -47,6 +47,7 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
       points_(points.count),
       features_(points.features),
       linear_(kernel.kind == Kind::linear),
+      polynomial_(kernel.kind == Kind::polynomial),
       extent_(extent_of(centred(points, centre_), threads)),
       fits_single_(fits_single(kernel, extent_)),
       blocks_(kernel, centred(points, centre_), centred(points, centre_), micro, extent_),

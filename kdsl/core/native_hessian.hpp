@@ -32,6 +32,8 @@ public:
 
     std::int64_t size() const override { return atoms_.size(); }
     bool has_single() const override { return fits_single_; }
+    // Values of a polynomial may be of any size, and are summed as they are; those of a linear kernel in double precision.
+    bool is_even() const override { return !polynomial_; }
     // Of a linear kernel only working sets are evaluated entry by entry.
     double entry_cost() const override;
     // The products of heavy atoms.
@@ -78,7 +80,7 @@ private:
 
     std::vector<double> centre_;
     std::int64_t points_, features_;
-    bool linear_;
+    bool linear_, polynomial_;
     Extent extent_;
     bool fits_single_;                        // no value of the kernel leaves the range of single precision
     bool rough_ = false;                      // single precision is that of points rounded to 16 bits

@@ -2,7 +2,7 @@
 //
 // Solves   the Problem to the tolerance of Options, from a point that is feasible.
 // Returns  an Outcome; its kkt_gap and relative_gap come from a gradient computed afresh in double precision, or are
-//          the most that its error allows, as a sample computed afresh shows it (docs/decisions/0013).
+//          the most that its errors allow (fresh_gradient.hpp).
 // How      stages. Each asks for a smaller m - M, on the whole Gram matrix where it fits (full_stage.cpp), else on
 //          a sequence of working sets (working_set.cpp) with rows that are kept where they are dear, in single
 //          precision where that is enough. After a stage the gradient is computed afresh in double precision: what

@@ -46,6 +46,7 @@ public:
         rough_ = rough;
         inner_.set_rough(rough);
     }
+    bool is_even() const override { return inner_.is_even(); }
     double entry_cost() const override { return inner_.entry_cost(); }
     bool keeps_entries() const override { return true; }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;

@@ -28,6 +28,9 @@ public:
         for (Hessian* term : terms_) sum += term->roughness(pool);
         return sum;
     }
+    bool is_even() const override {
+        return std::all_of(terms_.begin(), terms_.end(), [](const Hessian* h) { return h->is_even(); });
+    }
     double entry_cost() const override {
         double sum = 0;
         for (const Hessian* term : terms_) sum += term->entry_cost();
