@@ -32,7 +32,7 @@ GROUPS = ("engine", "path")
 
 
 class Turns(NamedTuple):
-    """Seconds of each turn, and the engine's steps in the last."""
+    """Seconds of each turn, and the engine's steps in the last, where they are told."""
 
     seconds: list[float]
     steps: list[float]
@@ -69,7 +69,7 @@ def turn(problem: Problem, row: Row, core: ModuleType, turns: Turns) -> None:
     use(core)
     answer = Kdsl().run(problem, row.tol)
     turns.seconds.append(answer.seconds)
-    turns.steps[:] = [float(answer.facts.get("iterations", float("nan")))]
+    turns.steps[:] = [float(answer.facts["iterations"])] if "iterations" in answer.facts else []
 
 
 def compare(row: Row, old: ModuleType, new: ModuleType, seconds: float) -> str:
@@ -83,8 +83,9 @@ def compare(row: Row, old: ModuleType, new: ModuleType, seconds: float) -> str:
             turn(problem, row, core, turns)
         pair.reverse()
     ratio = statistics.median(b / a for a, b in zip(before.seconds, after.seconds, strict=True))
-    steps = " -> ".join(f"{turns.steps[0]:,.0f}" for turns in (before, after))
-    return f"{row.title:60}  {ratio:6.3f}  of {len(after.seconds):3} turns; steps {steps}"
+    steps = " -> ".join(f"{turns.steps[0]:,.0f}" if turns.steps else "?" for turns in (before, after))
+    asked = f"{row.title}, {row.tol:g}"
+    return f"{asked:66}  {ratio:6.3f}  of {len(after.seconds):3} turns; steps {steps}"
 
 
 def main() -> int:
