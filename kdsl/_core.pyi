@@ -87,6 +87,8 @@ def solve(
     direction: Floats,
     start: Floats,
     any_start: bool,
+    known: Floats,
+    product: Floats,
     hessians: list[KernelHessian | RowsHessian],
     constant: float,
     tolerance: float,

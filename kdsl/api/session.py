@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from kdsl.binding.bound import Bound
     from kdsl.models.solution import Solution
     from kdsl.solving.posed import Posed
-    from kdsl.solving.warm_start import Start
+    from kdsl.solving.warm_start import Trail
 
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """The data as bound, how they were asked for, the problem as posed, and where the last solution was."""
+    """The data as bound, how they were asked for, the problem as posed, and what its last solve has left."""
 
     bound: Bound
     binding: Mapping[str, Any]
     key: object
     posed: Posed
-    start: Start | None
+    trail: Trail
 
 
 class Session:
@@ -108,6 +108,7 @@ class Session:
         from kdsl.solving.backends.interface import Options
         from kdsl.solving.posed import pose
         from kdsl.solving.spaces import inputs_of, problem_values
+        from kdsl.solving.warm_start import Trail
 
         began = time.perf_counter()
         room = DEFAULT_MEMORY if memory is None else memory
@@ -137,11 +138,9 @@ class Session:
         seconds = {"read": read - began, "lower": time.perf_counter() - read}
         prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
         options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
-        start = kept.start if kept is not None and not self._depends else None
-        self._kept = _Kept(bound, binding, key, posed, start)
-        solution = prepared.solve(options, backend, progress, start=start)
-        self._kept = replace(self._kept, start=solution.start)
-        return solution
+        trail = kept.trail if kept is not None and not self._depends else Trail()
+        self._kept = _Kept(bound, binding, key, posed, trail)
+        return prepared.solve(options, backend, progress, trail=trail)
 
     @staticmethod
     def _kernel_key(model: Model, parameters: Mapping[str, float]) -> object:

@@ -160,7 +160,9 @@ class _Comparison:
     ) -> None:
         self.row, self.workers = row, workers
         self.end, self.last = time.monotonic() + allowance, last
-        self.numbered = [(n, c, version(c)) for n, c in enumerate(everybody) if c.accepts(row.task, row.tol)]
+        named = {target.against for target in row.targets}  # whom a target names has its turn before the time is spent
+        accepting = [(n, c, version(c)) for n, c in enumerate(everybody) if c.accepts(row.task, row.tol)]
+        self.numbered = sorted(accepting, key=lambda one: not is_own(one[1].name) and one[1].name not in named)
 
     @property
     def left(self) -> float:

@@ -106,13 +106,13 @@ bool solves(const Case& c) {
     options.any_start = c.sums;
     std::vector<double> start_at(c.n, 0.0);
     for (std::int64_t k = 0; c.sums && k < c.n; ++k) start_at[k] = 0.3 * (problem.h.left[k] + problem.h.right[k]);
-    const Outcome outcome = solve(problem, options, std::move(start_at), control);
+    const Outcome outcome = solve(problem, options, std::move(start_at), {}, control);
     const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance;
     std::printf("%s shape %d kernel %d sparse %d kinked %d %s n %ld: %ld steps, %ld of Newton with %ld factors, "
                 "%ld of %ld sets in halves, gap %.1e\n",
                 good ? "ok  " : "FAIL", int(c.shape), int(c.kind), int(c.sparse), int(c.kinked),
-                outcome.strategy.c_str(), long(c.n), long(outcome.iterations), long(outcome.newton_steps),
-                long(outcome.factorisations), long(outcome.halved), long(outcome.outer), outcome.relative_gap);
+                outcome.strategy.c_str(), long(c.n), long(outcome.iterations), long(outcome.work.newtons.steps),
+                long(outcome.work.newtons.factors), long(outcome.work.halved), long(outcome.work.outer), outcome.relative_gap);
     return good;
 }
 

@@ -19,6 +19,8 @@ constexpr std::size_t kSample = 256;
 // The drift of a coordinate is at most so many times the root of its mean square in the sample, or so many times the
 // largest there.
 constexpr double kDeviations = 6, kBeyond = 1.5;
+// What rounding leaves of a coordinate beside another that was scaled alike, relative to it.
+constexpr double kScaled = 4e-15;
 // m - M is shown by computing afresh at most this part of the coordinates that matter, those that come within this part of
 // what is asked for.
 constexpr double kWorthSparing = 0.5, kNearEnds = 0.8;
@@ -38,11 +40,37 @@ FreshGradient::FreshGradient(const Problem& problem, const Options& options, Poo
     std::iota(all_.begin(), all_.end(), 0);
 }
 
-void FreshGradient::begin(const std::vector<double>& t, bool exact) {
-    const Support from = support(t);
+bool FreshGradient::begin(const std::vector<double>& t, Product known, bool exact) {
+    Support from = support(t);
+    const bool carried = carry(known, t, from);
     if (!from.rows.empty()) problem_.hessian.accumulate(from.rows, from.coefficient, all_, exact, f_.data(), pool_);
     entries_ += double(from.rows.size()) * double(all_.size());
     take(measured(t));
+    return carried;
+}
+
+// Where that leaves less to add, f is set to a known product, scaled, and `from` to what is left. The factor is the one
+// that half of the coordinates are below: where bounds grow alike, all multipliers may.
+bool FreshGradient::carry(const Product& known, const std::vector<double>& t, Support& from) {
+    std::vector<double> ratios;
+    for (const std::int64_t k : from.rows)
+        if (!known.t.empty() && known.t[k] != 0) ratios.push_back(t[k] / known.t[k]);
+    if (ratios.empty()) return false;
+    const auto middle = ratios.begin() + std::ptrdiff_t(ratios.size() / 2);
+    std::ranges::nth_element(ratios, middle);
+    const double factor = *middle;
+    Support rest;
+    for (std::int64_t k = 0; k < problem_.size(); ++k) {
+        const double off = t[k] - factor * known.t[k];
+        if (std::abs(off) > kScaled * std::abs(t[k])) rest.rows.push_back(k), rest.coefficient.push_back(off);
+    }
+    if (rest.rows.size() >= from.rows.size()) return false;
+    from = std::move(rest);
+    for (std::int64_t k = 0; k < problem_.size(); ++k) {
+        known_[k] = factor * known.t[k];
+        f_[k] = factor * known.f[k];
+    }
+    return true;
 }
 
 FreshGradient::Support FreshGradient::support(const std::vector<double>& t) const {

@@ -36,13 +36,14 @@ public:
     std::vector<double>& values() { return f_; }
     const Standing& standing() const { return standing_; }
     bool satisfied() const { return standing_.meets(options_); }
-    // The t at which f was computed afresh last, 0 at first.
+    // The t at which f was computed afresh last; at first 0, or what `begin` was told.
     const std::vector<double>& known() const { return known_; }
     std::int64_t refreshes() const { return refreshes_; }
     double entries() const { return entries_; }  // of Q that were computed
 
-    // All of f, in double precision where that is wanted.
-    void begin(const std::vector<double>& t, bool exact);
+    // All of f, in double precision where that is wanted: from nothing, or from a known product where that is nearer, which
+    // is told.
+    bool begin(const std::vector<double>& t, Product known, bool exact);
     // A stage has left errors of rounded points everywhere.
     void spoil() { stale_.assign(f_.size(), 1); }
     // f after a stage that was to get m - M down to eps; in single precision only the errors of rounded points go.
@@ -56,6 +57,7 @@ private:
     };
 
     Support support(const std::vector<double>& t) const;
+    bool carry(const Product& known, const std::vector<double>& t, Support& from);
     void renew(const Support& from, const Indices& some, bool exact);
     bool sampled(const std::vector<double>& t, const Support& from, const Indices& near, double margin);
     Indices within(const std::vector<double>& t, const Measure& rough, double margin, double wide) const;

@@ -27,12 +27,13 @@ public:
         std::iota(all_.begin(), all_.end(), 0);
     }
 
-    StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision) override {
+    StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision,
+                    Work& work) override {
         switch (precision) {
             case Precision::rough:  // not where every entry is computed once
-            case Precision::single: return with(single_, single_f_, t, f, goal, precision);
-            case Precision::mixed: return with(single_, mixed_, t, f, goal, precision);
-            case Precision::both_double: return with(double_, double_f_, t, f, goal, precision);
+            case Precision::single: return with(single_, single_f_, t, f, goal, precision, work);
+            case Precision::mixed: return with(single_, mixed_, t, f, goal, precision, work);
+            case Precision::both_double: return with(double_, double_f_, t, f, goal, precision, work);
         }
         return {};
     }
@@ -51,7 +52,7 @@ private:
 
     template <class T, class K>
     StageResult with(Stored<K>& stored, std::unique_ptr<Dense<T, K>>& solver, std::vector<double>& t,
-                     std::vector<double>& f, Goal goal, Precision precision) {
+                     std::vector<double>& f, Goal goal, Precision precision, Work& work) {
         StageResult out;
         const std::int64_t n = problem_.size(), stride = (n + 31) / 32 * 32;
         if (!stored.gram) {
@@ -65,24 +66,25 @@ private:
         if (n > kAtOnce) {
             if (!stored.stage) {
                 problem_.hessian.block(all_, stored.gram.get(), stride, pool_);
-                out.entries = double(n) * double(n);
+                work.entries += double(n) * double(n);
                 stored.hessian = std::make_unique<StoredHessian<K>>(stored.gram.get(), n, stride, micro_);
                 stored.problem = std::make_unique<Problem>(
                     Problem{problem_.h, problem_.classes, *stored.hessian, problem_.constant});
                 stored.stage = working_set_stage(*stored.problem, options_, micro_, pool_, control_, exchange_);
             }
-            StageResult result = stored.stage->run(t, f, goal, precision);
-            result.entries = out.entries;
-            return result;
+            const AtEnd restore{[&work, computed = work.entries] { work.entries = computed; }};  // what is read is not
+            return stored.stage->run(t, f, goal, precision, work);
         }
         if (!solver)
             solver = std::make_unique<Dense<T, K>>(problem_.h, problem_.classes, all_, *stored.block, *stored.standing,
                                                    micro_, pool_, exchange_);
+        const AtEnd count{[&] {
+            work.entries += stored.block->take_computed();
+            work.newtons += stored.standing->take_made();
+        }};
         const std::int64_t before = control_.iterations;
         DenseResult result = solver->run(t, f, goal.eps, goal.eps, kSteps * (n + kAtOnce), control_);
         solver->gradient(f);
-        out.entries = stored.block->take_computed();
-        out.newtons = stored.standing->take_made();
         out.moved = control_.iterations > before;
         out.unbounded = result.end == DenseEnd::unbounded;
         out.ray = std::move(result.ray);

@@ -209,7 +209,7 @@ Separable separable_of(const Longs& offsets, const Doubles& left, const Doubles&
 nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& right, const Doubles& curvature,
                       const Doubles& slope, const Doubles& value, const Longs& class_begin, bool first_is_free,
                       bool decoupled, std::int64_t rank, const Doubles& direction, const Doubles& start, bool any_start,
-                      const nb::list& hessians, double constant, double tolerance, double kkt_tolerance, double memory,
+                      const Doubles& known, const Doubles& product, const nb::list& hessians, double constant, double tolerance, double kkt_tolerance, double memory,
                       int threads, bool all_threads, const std::string& strategy, std::int64_t working_set,
                       double time_limit, std::int64_t max_iterations, nb::object callback) {
     SumHessian hessian = sum_of(hessians);
@@ -220,14 +220,17 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     if (problem.hessian.size() != n || std::int64_t(start.size()) != n || problem.classes.begin.back() != n ||
         (!decoupled && std::int64_t(direction.size()) != rank * problem.classes.size()))
         throw std::invalid_argument("the parts of the problem differ in size");
+    if (known.size() != product.size() || (known.size() != 0 && std::int64_t(known.size()) != n))
+        throw std::invalid_argument("the known product does not fit the problem");
     const Options options{tolerance, kkt_tolerance, memory, std::max(1, threads), all_threads, strategy_of(strategy),
                           working_set, any_start};
     Control control(time_limit, max_iterations, poll_of(std::move(callback)));
     Outcome outcome;
     {
         std::vector<double> t = vector_of(start);
+        Product product_known{vector_of(known), vector_of(product)};
         const nb::gil_scoped_release released;
-        outcome = solve(problem, options, std::move(t), control);
+        outcome = solve(problem, options, std::move(t), std::move(product_known), control);
     }
     nb::dict out;
     out["reason"] = word(outcome.reason);
@@ -238,12 +241,12 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     out["value"] = outcome.value;
     out["iterations"] = outcome.iterations;
     out["refreshes"] = outcome.refreshes;
-    out["halved"] = outcome.halved;
-    out["newton_steps"] = outcome.newton_steps;
-    out["factorisations"] = outcome.factorisations;
-    out["rough"] = outcome.rough;
-    out["outer"] = outcome.outer;
-    out["entries"] = outcome.entries;
+    out["halved"] = outcome.work.halved;
+    out["newton_steps"] = outcome.work.newtons.steps;
+    out["factorisations"] = outcome.work.newtons.factors;
+    out["rough"] = outcome.work.rough;
+    out["outer"] = outcome.work.outer;
+    out["entries"] = outcome.work.entries;
     out["threads"] = outcome.threads;
     out["seconds"] = control.seconds();
     out["ray"] = array_of(outcome.ray);
@@ -496,7 +499,8 @@ NB_MODULE(_core, module) {
         .def("measure", &RowPass::measure, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
              "v"_a, "t"_a, "The duality gap of t and v, coordinate by coordinate; NaN in t is filled in.");
     module.def("solve", &solve_python, "offsets"_a, "left"_a, "right"_a, "curvature"_a, "slope"_a, "value"_a,
-               "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "any_start"_a, "hessians"_a,
+               "class_begin"_a, "first_is_free"_a, "decoupled"_a, "rank"_a, "direction"_a, "start"_a, "any_start"_a,
+          "known"_a, "product"_a, "hessians"_a,
                "constant"_a, "tolerance"_a, "kkt_tolerance"_a, "memory"_a, "threads"_a, "all_threads"_a, "strategy"_a,
                "working_set"_a, "time_limit"_a, "max_iterations"_a, "callback"_a.none(),
                "Minimise a normal form in the coordinates that kdsl/core/problem.hpp describes.");

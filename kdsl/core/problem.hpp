@@ -7,6 +7,7 @@
 #include "control.hpp"
 #include "hessian.hpp"
 #include "separable.hpp"
+#include "work.hpp"
 
 namespace kdsl {
 
@@ -34,6 +35,11 @@ struct Options {
     bool any_start = false;       // the start is a point that meets the rows, and no more
 };
 
+// A point and Q times it, which spare a start near it, or near a multiple of it, that product; both empty: none is known.
+struct Product {
+    std::vector<double> t, f;
+};
+
 struct Outcome {
     Reason reason = Reason::solved;
     std::string strategy;
@@ -41,11 +47,8 @@ struct Outcome {
     double kkt_gap = 0;           // m - M with the gradient in double precision
     double relative_gap = 0;      // of the duality gap, at the multipliers between M and m
     double value = 0;             // of the objective
-    std::int64_t iterations = 0, refreshes = 0, outer = 0;
-    std::int64_t halved = 0;      // of the outer steps those whose set was solved in two halves
-    std::int64_t newton_steps = 0, factorisations = 0;
-    std::int64_t rough = 0;       // stages with points on a lattice
-    double entries = 0;           // of Q that were computed
+    std::int64_t iterations = 0, refreshes = 0;
+    Work work;
     int threads = 1;
     std::vector<double> ray;      // where `unbounded`
 };

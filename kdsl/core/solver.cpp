@@ -57,7 +57,8 @@ int threads_for(const Problem& problem, const Options& options) {
 
 class Solve {
 public:
-    Solve(const Problem& problem, const Options& options, bool full, std::vector<double> t, Control& control)
+    Solve(const Problem& problem, const Options& options, bool full, std::vector<double> t, Product known,
+          Control& control)
         : problem_(problem),
           options_(options),
           full_(full),
@@ -65,7 +66,8 @@ public:
           pool_(threads_for(problem, options), [&control] { control.check(); }),
           exchange_(problem.classes.decoupled ? nullptr : std::make_unique<Exchange>(problem.classes)),
           gradient_(problem, options, pool_, exchange_.get(), control),
-          t_(std::move(t)) {}
+          t_(std::move(t)),
+          known_(std::move(known)) {}
 
     Outcome run() {
         try {
@@ -78,7 +80,7 @@ public:
         out_.relative_gap = at.relative_gap;
         out_.value = at.value;
         out_.refreshes = gradient_.refreshes();
-        out_.entries += gradient_.entries();
+        out_.work.entries += gradient_.entries();
         out_.t = std::move(t_);
         out_.iterations = control_.iterations;
         out_.threads = pool_.size();
@@ -102,12 +104,12 @@ private:
         if (noise > 0 && worth && precision == Precision::single) precision = Precision::rough;
         problem_.hessian.set_rough(precision == Precision::rough);
         if (options_.any_start)
-            if (std::optional<std::vector<double>> better = likely_vertex(problem_, t_, pool_, out_.entries))
+            if (std::optional<std::vector<double>> better = likely_vertex(problem_, t_, pool_, out_.work.entries))
                 t_ = std::move(*better);
-        gradient_.begin(t_, precision == Precision::both_double);
+        const bool carried = gradient_.begin(t_, std::move(known_), precision == Precision::both_double);
         const Standing& at = gradient_.standing();
         double eps = first_eps();
-        if (precision != Precision::both_double && (gradient_.satisfied() || at.kkt_gap < kWarm * at.size))
+        if (precision != Precision::both_double && (gradient_.satisfied() || (!carried && at.kkt_gap < kWarm * at.size)))
             gradient_.refresh(t_, eps < kSingle * at.size ? kInfinity : eps);
         int fruitless = 0;
         bool refreshed = gradient_.refreshes() > 0;  // since the last rough stage
@@ -124,16 +126,12 @@ private:
             problem_.hessian.set_rough(rough);
             const double fine = kFiner * noise;
             const double doubt = rough ? noise : precision == Precision::single ? kDoubt * fine : 0;
-            StageResult result = stage->run(t_, gradient_.values(), {eps, doubt, fine, &gradient_.known()}, precision);
+            out_.work.rough += rough;
+            const Goal goal{eps, doubt, fine, &gradient_.known()};
+            StageResult result = stage->run(t_, gradient_.values(), goal, precision, out_.work);
             const double error = rough ? noise * distance(gradient_.known(), t_) : 0;
             const bool coarse = error > kFaint * eps;
             if (coarse) gradient_.spoil();
-            out_.outer += result.outer;
-            out_.halved += result.halved;
-            out_.newton_steps += result.newtons.steps;
-            out_.factorisations += result.newtons.factors;
-            out_.rough += rough;
-            out_.entries += result.entries;
             if (result.unbounded && precision == Precision::both_double) {
                 out_.reason = Reason::unbounded;
                 out_.ray.assign(problem_.size(), 0.0);
@@ -178,6 +176,7 @@ private:
     std::unique_ptr<Exchange> exchange_;
     FreshGradient gradient_;
     std::vector<double> t_;
+    Product known_;
     Outcome out_;
 };
 
@@ -196,27 +195,28 @@ Strategy chosen(const Problem& problem, const Options& options) {
 }
 
 template <class K>
-Outcome solve_by_rows(const Problem& problem, const Options& options, std::vector<double> t, Control& control) {
+Outcome solve_by_rows(const Problem& problem, const Options& options, std::vector<double> t, Product known,
+                      Control& control) {
     RowStore<K> store(problem.hessian, kForRows * options.memory, choose_micro());
     const Problem stored{problem.h, problem.classes, store, problem.constant};
-    Outcome out = Solve(stored, options, false, std::move(t), control).run();
-    out.entries = store.computed();
+    Outcome out = Solve(stored, options, false, std::move(t), std::move(known), control).run();
+    out.work.entries = store.computed();
     return out;
 }
 
 }  // namespace
 
-Outcome solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control) {
+Outcome solve(const Problem& problem, const Options& options, std::vector<double> t, Product known, Control& control) {
     const Strategy strategy = chosen(problem, options);
     if (strategy == Strategy::stored_rows) {
         const bool single = problem.hessian.has_single();
-        Outcome out = single ? solve_by_rows<float>(problem, options, std::move(t), control)
-                             : solve_by_rows<double>(problem, options, std::move(t), control);
+        Outcome out = single ? solve_by_rows<float>(problem, options, std::move(t), std::move(known), control)
+                             : solve_by_rows<double>(problem, options, std::move(t), std::move(known), control);
         out.strategy = "stored_rows";
         return out;
     }
     const bool full = strategy == Strategy::full;
-    Outcome out = Solve(problem, options, full, std::move(t), control).run();
+    Outcome out = Solve(problem, options, full, std::move(t), std::move(known), control).run();
     out.strategy = full ? "full" : "working_set";
     return out;
 }

@@ -15,7 +15,8 @@
 
 namespace kdsl {
 
-// `t` is moved in place. Exceptions of `control` other than Stopped pass through.
-Outcome solve(const Problem& problem, const Options& options, std::vector<double> t, Control& control);
+// `t` is moved in place; `known` is a product of the same Q. Exceptions of `control` other than Stopped pass through.
+Outcome solve(const Problem& problem, const Options& options, std::vector<double> t, Product known,
+              Control& control);
 
 }  // namespace kdsl

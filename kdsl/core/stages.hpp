@@ -31,16 +31,15 @@ struct StageResult {
     bool unbounded = false;
     bool moved = false;
     Direction ray;
-    std::int64_t outer = 0, halved = 0;  // working sets, and those in two halves
-    Newtons newtons;
-    double entries = 0;
 };
 
 class Stage {
 public:
     virtual ~Stage() = default;
-    // Moves t; `f` is the gradient at the start in double precision, and at the end as well as `precision` keeps it.
-    virtual StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision) = 0;
+    // Moves t; `f` is the gradient at the start in double precision, and at the end as well as `precision` keeps it. What it
+    // takes is added to `work`.
+    virtual StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision,
+                            Work& work) = 0;
 };
 
 // The Gram matrix of all coordinates is stored.

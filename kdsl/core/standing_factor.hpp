@@ -15,6 +15,7 @@
 
 #include "aligned.hpp"
 #include "cholesky.hpp"
+#include "work.hpp"
 
 namespace kdsl {
 
@@ -26,17 +27,6 @@ struct Inside {
 // Of the coordinates of a factor those that are free no more, and those that it lacks.
 struct Difference {
     std::int64_t held, lacking;
-};
-
-// Newton steps, and how many factors they had.
-struct Newtons {
-    std::int64_t steps = 0, factors = 0;
-
-    Newtons& operator+=(const Newtons& other) {
-        steps += other.steps;
-        factors += other.factors;
-        return *this;
-    }
 };
 
 // What Newton steps have been worth.

@@ -51,22 +51,23 @@ public:
           n_(problem.size()),
           standing_(StandingFactor<float>(micro), StandingFactor<double>(micro)) {}
 
-    StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision) override {
+    StageResult run(std::vector<double>& t, std::vector<double>& f, Goal goal, Precision precision,
+                    Work& work) override {
         StageResult out;
         double eps = goal.eps;
         selection_.restart(t);
         keep_factors_of(precision);
-        const std::int64_t before = control_.iterations;
+        const std::int64_t before = control_.iterations, last = work.outer + kOuter;
         std::vector<double> reference;  // t to which the gradient of dropped coordinates belongs
         int since_shrunk = 0, stuck = 0;
         look_ = kInfinity;
         plan_.restart();
         const auto take_late = [this](std::int64_t i, int worker) { late_.take(i, worker); };
-        for (;; ++out.outer) {
+        for (;; ++work.outer) {
             control_.check();
             double gap = selection_.extremes(f);
             if (goal.noise > 0) eps = std::max(goal.eps, goal.noise * distance(*goal.known, t));
-            const auto over = [&] { return !(gap > eps) || stuck > 1 || out.outer >= kOuter; };
+            const auto over = [&] { return !(gap > eps) || stuck > 1 || work.outer >= last; };
             const auto deep = [&] { return !selection_.all_active() && gap < kAgain * shrunk_at_; };
             if (late_.parts() > 0 && (over() || deep() || since_shrunk + 1 >= kShrinkEvery)) {
                 pool_.run(late_.parts(), take_late);
@@ -77,7 +78,7 @@ public:
             const bool done = over() || (late_.parts() == 0 && is_close(t, f, gap)), fell = deep();
             if (done && selection_.all_active()) break;
             if (done || fell) {
-                catch_up(t, f, reference, precision, out);
+                catch_up(t, f, reference, precision, work);
                 since_shrunk = done ? -2 * kShrinkEvery : kShrinkEvery;
                 stuck = 0;
                 continue;
@@ -85,7 +86,7 @@ public:
             if (++since_shrunk >= kShrinkEvery) {
                 since_shrunk = 0;
                 if (selection_.all_active()) shrunk_at_ = gap;
-                shrink(t, f, reference, precision, out);
+                shrink(t, f, reference, precision, work);
             }
             plan_.look(gap, selection_.free());
             const Indices& set = selection_.choose(f, plan_.room());
@@ -95,18 +96,18 @@ public:
             const std::int64_t moved = moved_;
             DenseResult result;
             if (plan_.apart() && (selection_.crowded() || !plan_.fits())) {
-                with(precision, [&]<class T, class K>() { result = together<T, K>(set, t, f, inner, means, out); });
+                with(precision, [&]<class T, class K>() { result = together<T, K>(set, t, f, inner, means, work); });
             } else {
                 before_.resize(set.size()), near_.resize(set.size());
                 for (std::size_t i = 0; i < set.size(); ++i) before_[i] = t[set[i]], near_[i] = f[set[i]];
                 const double end = plan_.settled() ? least : inner;
-                const auto work = [&] {
-                    with(precision, [&]<class T, class K>() { result = descend<T, K>(set, t, inner, end, out); });
+                const auto descent = [&] {
+                    with(precision, [&]<class T, class K>() { result = descend<T, K>(set, t, inner, end, work); });
                 };
                 const std::int64_t steps = control_.iterations;
-                pool_.run_beside(work, late_.parts(), take_late);
+                pool_.run_beside(descent, late_.parts(), take_late);
                 late_.end(f);
-                update(set, control_.iterations - steps, t, f, means, out);
+                update(set, control_.iterations - steps, t, f, means, work);
             }
             if (result.end == DenseEnd::unbounded && precision == Precision::both_double) {
                 out.unbounded = true;
@@ -153,42 +154,44 @@ private:
         return excess <= 1;
     }
 
-    // work<T, K>() in the precision of the gradient inside sets and of their blocks.
-    template <class Work>
-    static void with(Precision precision, Work work) {
+    // task<T, K>() in the precision of the gradient inside sets and of their blocks.
+    template <class Task>
+    static void with(Precision precision, Task task) {
         if (is_single(precision))
-            work.template operator()<float, float>();
+            task.template operator()<float, float>();
         else if (precision == Precision::mixed)
-            work.template operator()<double, float>();
+            task.template operator()<double, float>();
         else
-            work.template operator()<double, double>();
+            task.template operator()<double, double>();
     }
 
     template <class T, class K>
-    DenseResult descend(const Indices& set, std::vector<double>& t, double eps, double goal, StageResult& out) {
+    DenseResult descend(const Indices& set, std::vector<double>& t, double eps, double goal, Work& work) {
         const std::int64_t size = std::int64_t(set.size()), stride = block_stride(size);
         K* const gram = room<K>(size * stride);
         Pool& pool = late_.parts() > 0 ? alone_ : pool_;
         GramBlock<K> block(problem_.hessian, set, gram, stride, plan_.by_itself(set.size()) ? alone_ : pool);
         StandingFactor<K>& standing = std::get<StandingFactor<K>>(standing_);
         Dense<T, K> dense(problem_.h, problem_.classes, set, block, standing, micro_, pool, exchange_);
+        const AtEnd count{[&] {
+            work.entries += block.take_computed();
+            work.newtons += standing.take_made();
+        }};
         const DenseResult result = dense.run(t, near_, eps, goal, kSteps * size + 1000, control_);
         dense.gradient(near_);
-        out.entries += block.take_computed();
-        out.newtons += standing.take_made();
         return result;
     }
 
     // The set in two halves at once, and the gradient of the active coordinates.
     template <class T, class K>
     DenseResult together(const Indices& set, std::vector<double>& t, std::vector<double>& f, double eps, Means means,
-                         StageResult& out) {
+                         Work& work) {
         const std::int64_t half = std::int64_t(set.size() + 1) / 2, steps = control_.iterations;
         TwinSets<T, K> twins(problem_, set, t, f, room<K>(2 * half * block_stride(half)), micro_, pool_, control_);
         DenseResult result = twins.both(t, eps);
         const Change first = twins.change(0, t);
         plan_.undone(twins.tell(first, means.precision == Precision::both_double));
-        note(first, t, out);
+        note(first, t, work);
         const std::unique_ptr<Sums> sums = sums_over(first, f, means);
         const auto on = [&] {
             const DenseResult second = twins.second(t, eps);
@@ -197,13 +200,13 @@ private:
         pool_.run_beside(on, sums ? sums->parts() : 0, [&](std::int64_t part, int worker) { sums->take(part, worker); });
         if (!sums) accumulate(first, f, means);
         const Change second = twins.change(1, t);
-        note(second, t, out);
+        note(second, t, work);
         accumulate(second, f, means);
         plan_.worked(set.size(), control_.iterations - steps, first.rows.size() + second.rows.size(),
                      selection_.active().size());
-        out.entries += twins.entries();
-        out.newtons += twins.take_newtons();
-        ++out.halved;
+        work.entries += twins.entries();
+        work.newtons += twins.take_newtons();
+        ++work.halved;
         return result;
     }
 
@@ -227,9 +230,9 @@ private:
 
     // Brings the gradient of the active coordinates to the t of a set that was worked on.
     void update(const Indices& set, std::int64_t steps, const std::vector<double>& t, std::vector<double>& f, Means means,
-                StageResult& out) {
+                Work& work) {
         const Change change = change_of(set, before_, t);
-        note(change, t, out);
+        note(change, t, work);
         plan_.worked(set.size(), steps, change.rows.size(), selection_.active().size());
         const std::int64_t parts = (std::int64_t(selection_.active().size()) + Sums::kColumns - 1) / Sums::kColumns;
         const std::int64_t late = selection_.crowded() ? plan_.late(parts) : 0;
@@ -239,10 +242,10 @@ private:
     }
 
     // What has moved, for those who keep account of it.
-    void note(const Change& change, const std::vector<double>& t, StageResult& out) {
+    void note(const Change& change, const std::vector<double>& t, Work& work) {
         for (const std::int64_t k : change.rows) selection_.moved(k, t[k]);
         moved_ += std::int64_t(change.rows.size());
-        out.entries += double(change.rows.size()) * double(selection_.active().size());
+        work.entries += double(change.rows.size()) * double(selection_.active().size());
     }
 
     void accumulate(const Change& change, std::vector<double>& f, Means means) {
@@ -258,18 +261,18 @@ private:
 
     // f of `cols` moves from the gradient at t = `from` to that at t = `to`.
     void shift(const std::vector<double>& from, const std::vector<double>& to, const Indices& cols,
-               std::vector<double>& f, Precision precision, StageResult& out) {
+               std::vector<double>& f, Precision precision, Work& work) {
         Indices rows;
         std::vector<double> change;
         for (std::int64_t k = 0; k < n_; ++k)
             if (to[k] != from[k]) rows.push_back(k), change.push_back(to[k] - from[k]);
         if (rows.empty() || cols.empty()) return;
         problem_.hessian.accumulate(rows, change, cols, precision == Precision::both_double, f.data(), pool_);
-        out.entries += double(rows.size()) * double(cols.size());
+        work.entries += double(rows.size()) * double(cols.size());
     }
 
     void shrink(const std::vector<double>& t, std::vector<double>& f, std::vector<double>& reference,
-                Precision precision, StageResult& out) {
+                Precision precision, Work& work) {
         Indices staying, leaving;
         selection_.idle(f, leaving, staying);
         const double active = double(staying.size() + leaving.size());
@@ -277,13 +280,13 @@ private:
         if (selection_.all_active())
             reference = t;
         else
-            shift(t, reference, leaving, f, precision, out);
+            shift(t, reference, leaving, f, precision, work);
         selection_.keep_only(std::move(staying));
     }
 
     void catch_up(const std::vector<double>& t, std::vector<double>& f, const std::vector<double>& reference,
-                  Precision precision, StageResult& out) {
-        shift(reference, t, selection_.dropped(), f, precision, out);
+                  Precision precision, Work& work) {
+        shift(reference, t, selection_.dropped(), f, precision, work);
         selection_.activate_all(t);
     }
 

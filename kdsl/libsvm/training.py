@@ -33,6 +33,7 @@ from kdsl.libsvm.options import TrainOptions
 from kdsl.models.solution import Solution
 from kdsl.solving.api import prepare
 from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.warm_start import Trail
 from kdsl.solving.watched import Step
 
 SPECS = ("svm_1norm", "svm_nu_sum", "one_class", "svr_linear_eps", "svr_nu")
@@ -146,13 +147,14 @@ def solve_machine(
         psd="accept" if options.kernel == SIGMOID else "refuse",
     )
     asked = Options(kkt_tol=kkt_tol, memory=options.memory)
-    solution = prepared.solve(asked, None, progress, step)
+    trail = Trail()
+    solution = prepared.solve(asked, None, progress, step, trail)
     if kkt_tol is None and spec in NU_MACHINES:
         # what counts is the gap of LIBSVM's objective; theirs add up to 1 at most, so the gap is at most m - M
         rho = solution.scalars["rho"] if spec == "svm_nu_sum" else 1.0 / units
         close = max(asked.tol * max(rho**2, abs(solution.dual)), ROUNDING)
         if solution.gap > close:
-            solution = prepared.solve(replace(asked, kkt_tol=close), None, progress, step, solution.start)
+            solution = prepared.solve(replace(asked, kkt_tol=close), None, progress, step, trail)
     scale = 1.0 / margin_of(solution, classes) if spec == "svm_nu_sum" else units
     expansion = np.zeros(len(rows))
     expansion[solution.predictor.places["k"]] = solution.predictor.vectors["w"].coefficients[0]

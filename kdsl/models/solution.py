@@ -16,7 +16,6 @@ from kdsl.models.fitted import Fitted
 from kdsl.models.predictor import Predictor
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.normal_form import Floats
-from kdsl.solving.warm_start import Start
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Solution:
     unknowns by name; interval is where a scalar that is not unique may lie. theta and outer are the dual point in
     the coordinates of the normal form, grams what the audit found, binding what `bind` was asked for and
     asked the tolerances: enough to compute everything again from the data. facts is what the backend's last call
-    says of itself, such as the engine's kernel `entries`; start is where a solve for other parameters may begin.
+    says of itself, such as the engine's kernel `entries`.
     """
 
     status: str
@@ -63,7 +62,6 @@ class Solution:
     binding: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, float | None] = field(default_factory=dict)
     facts: Mapping[str, float | int | str] = field(default_factory=dict)
-    start: Start | None = None
 
     @property
     def value(self) -> float:

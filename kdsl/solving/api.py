@@ -27,7 +27,7 @@ from kdsl.solving.derived import derivation_of, model_of
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of
-from kdsl.solving.warm_start import Start
+from kdsl.solving.warm_start import Trail
 from kdsl.solving.watched import Step, watched
 
 
@@ -45,14 +45,14 @@ class Prepared:
         backend: str | None = None,
         progress: Progress | None = None,
         step: Step | None = None,
-        start: Start | None = None,
+        trail: Trail | None = None,
     ) -> Solution:
         """The certified solution; `seconds` count from the reading of the data, `step` watches the certificate.
 
-        `start` is where to begin, such as the solution's for another value of a parameter.
+        `trail` is what the last solve of the same problem has left, for other values of its parameters.
         """
         posed = self.posed if step is None else watched(self.posed, step)
-        solution = solve_posed(posed, options, backend, start, progress)
+        solution = solve_posed(posed, options, backend, trail, progress)
         lowering = self.seconds["lower"] + solution.seconds["lower"]
         total = self.seconds["read"] + self.seconds["lower"] + solution.seconds["total"]
         seconds = {"read": self.seconds["read"], **solution.seconds, "lower": lowering, "total": total}

@@ -47,6 +47,7 @@ class Point:
     scalars: Scalars
     certificate: Certificate
     outer: float | None  # the multiplier of the norm, where an outer search found it
+    products: Products | None = None  # of the kernels; a point of a cone comes without
 
 
 def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lowered | None = None) -> Point:
@@ -77,7 +78,8 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lo
         dual += entropy_value(energies.dual, multipliers, posed.values)
     steepest = None if lowered.squared or entropies else kkt_gap(lowered.problem, theta, products)
     certificate = _certificate(derivation, primal, dual, multipliers, steepest, row_residual)
-    return Point(lowered, theta, multipliers, primal.unknowns, primal.problem, primal.scalars, certificate, outer)
+    found = (primal.unknowns, primal.problem, primal.scalars)
+    return Point(lowered, theta, multipliers, *found, certificate, outer, products)
 
 
 def _certify_conic(posed: Posed, lowered: Lowered, theta: Floats) -> Point:

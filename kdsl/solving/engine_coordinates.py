@@ -64,8 +64,11 @@ def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
     matrix, target = _equalities(problem.rows, slack_row)
     h = _extend(problem.separable, linear, len(slack_row))
     label, scale, direction = _parallel_classes(matrix)
-    source = np.argsort(label, kind="stable").astype(np.int64)
-    label, scale = label[source], scale[source]
+    if (label[1:] >= label[:-1]).all():
+        source = np.arange(len(label), dtype=np.int64)
+    else:
+        source = np.argsort(label, kind="stable").astype(np.int64)
+        label, scale = label[source], scale[source]
     first_is_free = bool(len(label) and label[0] < 0)
     changes = np.ones(len(label) + 1, bool)
     changes[1:-1] = label[1:] != label[:-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -60,7 +60,7 @@ class Lowered:
         return {label: family.read(theta) for label, family in self.families.items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class IdentityGram:
     """The Gram matrix of scalars: they are their own features."""
 
@@ -84,14 +84,16 @@ def lower(
     spaces: Mapping[str, Space],
     outer: float | None = None,
     saturated: str | None = None,
+    alike: Lowered | None = None,
 ) -> Lowered:
     """The normal form of a dual on data.
 
     outer: the value of the norm multiplier that is kept. saturated: the unknown whose row cannot hold with
     equality; its row goes, its multipliers stay at their upper bounds, and curvatures are taken there, unfolded.
+    alike: a normal form with the same multipliers, blocks and rows, whose costs alone may be others.
     """
     variables = tuple(v for v in energies.dual.variables if v.label != energies.outer)
-    families = _families(variables, values)
+    families = _families(variables, values) if alike is None else alike.families
     size = sum(family.count for family in families.values())
     zeros = {label: np.zeros(family.shape) for label, family in families.items()}
     scale = 1.0
@@ -115,12 +117,15 @@ def lower(
 
     blocks: list[HilbertBlock] = []
     origins: list[BlockOrigin] = []
-    for energy in energies.energies:
+    for energy in energies.energies if alike is None else ():
         for block, origin in _blocks(_unfolded(energy, saturated), at, spaces, size, column_of, scale):
             blocks.append(block)
             origins.append(origin)
     separable = _separable(energies, families, at, pinned)
     constant = -float(evaluate(energies.constant, at))
+    if alike is not None:
+        problem = NormalForm(alike.problem.blocks, separable, alike.problem.rows, constant)
+        return replace(alike, problem=problem)
     rows = _rows(energies, at, size, column_of, saturated)
     problem = NormalForm(tuple(blocks), separable, rows, constant)
     return Lowered(problem, families, tuple(origins), energies.norm is not None)

@@ -10,7 +10,7 @@ linear-quadratic and +inf outside [lower_k, upper_k]; where a loss is logarithmi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -103,6 +103,13 @@ class Entropies:
     inside: Floats
 
 
+class Product(NamedTuple):
+    """A point, and what sum_H S_H'K_H S_H makes of it: whoever starts near it need not compute that again."""
+
+    theta: Floats
+    gradient: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class NormalForm:
     blocks: tuple[HilbertBlock, ...]
@@ -110,6 +117,7 @@ class NormalForm:
     rows: Rows
     constant: float = 0.0
     entropies: Entropies | None = None
+    known: Product | None = None
 
     @property
     def size(self) -> int:

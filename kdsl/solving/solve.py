@@ -29,7 +29,7 @@ from kdsl.solving.rounding import ROUNDED, kernel_rounding, rounding_note
 from kdsl.solving.routing import Route, route
 from kdsl.solving.scalars import is_wider
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
-from kdsl.solving.warm_start import Start, moved
+from kdsl.solving.warm_start import Trail
 
 _UNPROVEN = "a stationary point; no gap can be closed under an indefinite Gram matrix"
 _LOOSE_NORM = "K623"
@@ -42,10 +42,14 @@ def solve_posed(
     posed: Posed,
     options: Options,
     backend: str | None = None,
-    start: Start | None = None,
+    trail: Trail | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """The certified solution of a posed problem; NoSolution, with a witness, where there is none."""
+    """The certified solution of a posed problem; NoSolution, with a witness, where there is none.
+
+    `trail` is what the last solve of the same problem has left; it is brought up to date.
+    """
+    trail = Trail() if trail is None else trail
     began = time.perf_counter()
     outer = None
     if posed.energies.outer is not None:
@@ -60,7 +64,8 @@ def solve_posed(
         if whole is not None:
             posed, point, raw, chosen = whole
     else:
-        lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated)
+        alike = trail.lowered_alike(posed)
+        lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated, alike=alike)
         lowered_at = time.perf_counter()
         conflict = row_conflict(lowered.problem)
         if conflict is not None:
@@ -71,8 +76,10 @@ def solve_posed(
         else:
             _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
-            begin = None if start is None else moved(start, lowered.problem.separable)
+            problem, begin = trail.start(lowered.problem)
+            lowered = replace(lowered, problem=problem)
             raw, point, chosen = solved(Asked(posed, options, progress, began), lowered, chosen, begin)
+    trail.leave(posed, point)
     ended = time.perf_counter()
     seconds = {
         "lower": lowered_at - began,
@@ -198,7 +205,6 @@ def _solution(
         point.outer,
         {name: r.report for name, r in repairs.items()},
         facts=raw.facts,
-        start=Start(point.theta, point.lowered.problem.separable),
     )
 
 

@@ -18,6 +18,8 @@ from engine_problems import (
     KernelGram,
     MatrixGram,
     by_general_qp,
+    clouds,
+    gaussian,
     kernel_matrix,
     make_rows,
     no_rows,
@@ -405,6 +407,18 @@ def test_the_time_limit_is_kept_and_the_best_point_returned():
 def test_the_iteration_limit_is_kept():
     got = engine.solve(hard_problem(), kkt_tol=1e-12, max_iterations=1000)
     assert got.status == "iteration_limit" and got.iterations == 1000
+
+
+@pytest.mark.parametrize(("strategy", "n"), [("working_set", 2500), ("full", 1000), ("full", 2500)])
+def test_a_limit_loses_nothing_of_what_was_counted(strategy, n):
+    """Of rows a step needs two at least; those that are stored are computed once."""
+    X, y = clouds(n)
+    got = engine.solve(svc(gaussian(X), y, 10.0), kkt_tol=1e-9, max_iterations=1000, strategy=strategy)
+    assert got.status == "iteration_limit"
+    assert got.facts["entries"] > 100 * n
+    if strategy == "full":
+        assert got.facts["entries"] < 2 * n * n
+    assert (got.facts["outer"] > 0) == (n == 2500)
 
 
 def test_the_callback_sees_progress_and_may_stop():

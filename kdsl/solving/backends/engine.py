@@ -120,6 +120,7 @@ def solve(
         classes.direction,
         np.ascontiguousarray(v),
         any_start,
+        *_known(problem, form),
         _hessians(problem, form, threads),
         problem.constant + constant,
         tol,
@@ -145,6 +146,14 @@ def solve(
     seconds = time.perf_counter() - began
     message = _MESSAGES[status] + (f"; rows met by prices in {len(rounds)} rounds first" if rounds else "")
     return RawSolution(theta, _iterations(rounds) + answer["iterations"], status, message, seconds, facts, ray)
+
+
+def _known(problem: NormalForm, form: EngineForm) -> tuple[Floats, Floats]:
+    """A known product in the engine's coordinates; two empty arrays where there is none."""
+    if problem.known is None:
+        return np.zeros(0), np.zeros(0)
+    theta, gradient = (np.r_[part, np.zeros(len(form.slack_row))][form.source] for part in problem.known)
+    return theta * form.scale, gradient / form.scale
 
 
 def _iterations(solutions: list[RawSolution]) -> int:
