@@ -32,7 +32,7 @@ Outcome = Literal[
     "optimal", "optimal_inaccurate", "infeasible", "unbounded", "infeasible_or_unbounded", "user_limit", "solver_error"
 ]
 Policy = Literal["refuse", "accept"]  # what to do about a P that is not positive semidefinite
-PREFERRED = ("qpsolvers:clarabel", "qpsolvers:piqp", "qpsolvers:highs", "osqp")
+PREFERRED = ("qpsolvers:piqp", "qpsolvers:clarabel", "qpsolvers:highs", "osqp")
 INACCURATE = 1e-3
 
 
@@ -264,8 +264,8 @@ def _choose(program: ExplicitQP, requested: str | None) -> tuple[tuple[str, ...]
                 ]
             )
         return (requested,), f"asked for: {size}"
-    installed = {backend.name for backend in shipped() if backend.installed()}
-    general = tuple(name for name in PREFERRED if name in installed)
+    by_name = {backend.name: backend for backend in shipped()}
+    general = tuple(name for name in PREFERRED if by_name[name].installed())
     if only_equal and free and n + m <= direct.LARGEST // 4:
         return ("direct", *general), f"{size}, no inequalities: a linear system, by factorisation"
     if not general:

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from kdsl.binding.gram import DenseGram
 from kdsl.binding.psd import EPS, PsdReport, audit_psd
 
-EXACT = 2000  # rows of a component up to which all its eigenvalues are computed
+EXACT = 200  # rows of a component up to which all its eigenvalues are computed,
+DENSE = 2000  # and where it has no Cholesky factor up to these; above, it is taken as sparse
 
 
 def audit_sparse(P: sp.csc_array[Any]) -> PsdReport:
@@ -27,9 +28,9 @@ def audit_sparse(P: sp.csc_array[Any]) -> PsdReport:
     at_least = at_most = float(diagonal[alone].min(initial=np.inf))
     largest = float(np.abs(diagonal[alone]).max(initial=0.0))
     exact = True
-    members = np.split(np.argsort(label, kind="stable"), np.cumsum(sizes)[:-1])
+    members, ends = np.argsort(label, kind="stable"), np.cumsum(sizes)
     for component in np.flatnonzero(sizes > 1):
-        chosen = members[component]
+        chosen = members[ends[component] - sizes[component] : ends[component]]
         report = _audit_component(pattern[chosen][:, chosen])
         at_least, at_most = min(at_least, report.at_least), min(at_most, report.at_most)
         largest = max(largest, report.rounding / (4 * len(chosen) * EPS))
@@ -38,18 +39,32 @@ def audit_sparse(P: sp.csc_array[Any]) -> PsdReport:
 
 
 def _audit_component(block: sp.csr_array[Any]) -> PsdReport:
-    """Eigenvalues of a small one; of a large one, the signs of its pivots where they settle the matter."""
+    """Eigenvalues of a small one; of a larger one, the signs of its pivots where they settle the matter."""
     n = int(block.shape[0])
     if n <= EXACT:
-        return audit_psd(DenseGram(block.toarray()), EXACT)
+        return audit_psd(DenseGram(block.toarray()), DENSE)
     rounding = 4 * n * EPS * float(abs(block).sum(axis=0).max())
     off = np.asarray(abs(block).sum(axis=1)).ravel() - np.abs(block.diagonal())
     discs = float((block.diagonal() - off).min())
     least = float(block.diagonal().min())
-    negative = negative_pivots(block, rounding)
+    if n <= DENSE:
+        if not has_factor(block, rounding):
+            return audit_psd(DenseGram(block.toarray()), DENSE)
+        negative = 0
+    else:
+        negative = negative_pivots(block, rounding)
     if negative != 0:
         least = min(least, lowest_quotient(block))
     return PsdReport(n, False, max(discs, -rounding) if negative == 0 else discs, least, rounding, False)
+
+
+def has_factor(block: sp.csr_array[Any], shift: float) -> bool:
+    """Whether block + shift I has a Cholesky factor: then no eigenvalue is below -shift."""
+    from scipy.linalg import lapack
+
+    dense = block.toarray(order="F")
+    dense[np.diag_indices_from(dense)] += shift
+    return int(lapack.dpotrf(dense, lower=1, overwrite_a=1)[1]) == 0
 
 
 def lowest_quotient(block: sp.csr_array[Any]) -> float:

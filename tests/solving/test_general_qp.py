@@ -208,6 +208,7 @@ def test_small_degenerate_programs_end_in_a_proof(seed: int) -> None:
 def test_a_claim_without_witness_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backend that calls a solvable program infeasible is passed over, and that is said."""
     liar = lambda problem, options: nothing_found(problem, "infeasible", "liar: infeasible")  # noqa: E731
+    monkeypatch.setattr(general_qp, "PREFERRED", ("qpsolvers:clarabel", "qpsolvers:highs", "osqp"))
     monkeypatch.setitem(general_qp._SOLVERS, "qpsolvers:clarabel", liar)
     found = solve_qp(random_program(1))
     assert found.status == "optimal"
@@ -221,6 +222,7 @@ def test_a_backend_that_throws_is_passed_over(monkeypatch: pytest.MonkeyPatch) -
     def broken(problem: ExplicitQP, options: Options) -> Answer:
         raise ZeroDivisionError("no")
 
+    monkeypatch.setattr(general_qp, "PREFERRED", ("qpsolvers:clarabel", "qpsolvers:highs", "osqp"))
     monkeypatch.setitem(general_qp._SOLVERS, "qpsolvers:clarabel", broken)
     found = solve_qp(random_program(1))
     assert found.status == "optimal"
@@ -254,6 +256,24 @@ def test_the_audit_of_a_chain(n: int, shift: float, verdict: str) -> None:
     assert report.at_least <= smallest + 1e-12
     assert report.at_most >= smallest - 1e-12
     assert report.exact == (n == 60)
+
+
+@pytest.mark.parametrize(
+    ("rank", "least", "verdict"),
+    [(400, 1e-3, "psd"), (250, 0.0, "psd"), (399, -1e-6, "indefinite"), (250, -1.0, "indefinite")],
+)
+def test_the_audit_of_a_dense_component(rank: int, least: float, verdict: str) -> None:
+    """A factor speaks for those that have one; where lambda_min is negative it is measured."""
+    random = np.random.default_rng(rank)
+    directions = np.linalg.qr(random.normal(size=(400, 400)))[0]
+    values = np.zeros(400)
+    values[:rank] = random.uniform(1, 2, rank)
+    values[-1] = least
+    report = audit_sparse(sp.csc_array((directions * values) @ directions.T))
+    assert report.verdict == verdict
+    assert report.at_least - report.rounding <= least <= report.at_most + report.rounding
+    if least < 0:
+        assert report.at_most == pytest.approx(least, rel=1e-6)
 
 
 def test_the_audit_of_separate_components() -> None:
@@ -353,7 +373,7 @@ def test_the_command_prints_one_json_object(tmp_path: Path, capsys: pytest.Captu
     np.testing.assert_allclose(np.load(output)["x"], [0.30769231, -0.69230769, 1.38461538], atol=1e-7)
     code, out, err = run(capsys, "qp", path)
     assert (code, err) == (0, "")
-    assert "optimal, by qpsolvers:clarabel" in out
+    assert f"optimal, by {entry['backend']}" in out
     assert run(capsys, "qp", path, "--tol", "0")[0] == 2
     assert run(capsys, "qp", str(tmp_path / "none.mat"))[0] == 4
 

@@ -66,8 +66,11 @@ class Backend:
 
 def is_importable(module: str) -> bool:
     """Whether a module is there, without importing it (its parent package is imported)."""
+    import sys
     from importlib.util import find_spec
 
+    if sys.modules.get(module) is not None:
+        return True
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):
