@@ -14,7 +14,7 @@ from kdsl.solving.normal_form import Floats, GramOracle
 if TYPE_CHECKING:
     from kdsl import _core
 
-SAMPLE = 256  # points that the centre is the mean of
+SAMPLE = 1000  # points that the centre is the mean of
 
 NativeKind = Literal["linear", "polynomial", "gaussian", "laplacian", "sigmoid"]
 
