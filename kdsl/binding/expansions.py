@@ -50,6 +50,11 @@ class Expansion:
         quick = self._compiled(points)
         return self._by_blocks(as_double(points)) if quick is None else quick
 
+    def at_support(self) -> Floats:
+        """The same at the support itself, where every value of the kernel serves two points."""
+        quick = self._symmetric()
+        return self(self.support) if quick is None else quick
+
     @cached_property
     def evaluate(self) -> Against:
         return self.kernel.against(self.support)
@@ -88,11 +93,28 @@ class Expansion:
                 return rough
         result = self.core.values(coefficients, at, threads, False)
         assert result is not None
-        chosen = np.linspace(0, count - 1, SAMPLE).astype(np.int64)
+        return result if self._agrees(result, points) else None
+
+    def _symmetric(self) -> Floats | None:
+        """None where the core cannot, does not agree with NumPy, or is as quick without."""
+        from kdsl import _core
+
+        kernel, size = self.native, self.support.shape[0] ** 2
+        if size < WORTHWHILE or self.coefficients.ndim != 1 or kernel is None or sp.issparse(kernel.points):
+            return None
+        points = core_points(kernel, centre_of(kernel))
+        coefficients = np.ascontiguousarray(self.coefficients, dtype=np.float64)
+        threads = allowance.processors() if size >= MANY else 1
+        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree)
+        result = _core.kernel_product(*shape, points, coefficients, points, threads, False)
+        return result if self._agrees(result, self.support) else None
+
+    def _agrees(self, result: Floats, points: Matrix) -> bool:
+        """Whether a sample of the result is what NumPy makes of it."""
+        chosen = np.linspace(0, len(result) - 1, SAMPLE).astype(np.int64)
         block = self.evaluate(as_double(points[chosen]))
-        size = np.abs(block) @ np.abs(coefficients)
-        agrees = np.abs(result[chosen] - block @ coefficients) <= AGREEMENT * np.maximum(size, 1e-300)
-        return result if agrees.all() else None
+        size = np.abs(block) @ np.abs(self.coefficients)
+        return bool((np.abs(result[chosen] - block @ self.coefficients) <= AGREEMENT * np.maximum(size, 1e-300)).all())
 
     def _by_blocks(self, points: Matrix) -> Floats:
         count = points.shape[0]

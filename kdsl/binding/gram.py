@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.binding.expansions import block_rows
+from kdsl.binding.expansions import Expansion, block_rows
 from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import GramOracle
 
 KEPT_SHARE = 4  # the whole matrix is kept when it fits in this part of the memory allowed
+MUTUAL = 0.2  # of the points carry something: then what is between them is worth computing once for both
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +62,7 @@ class KernelGram:
         return self.evaluate(self.points[indices])
 
     def matvec(self, vector: Floats) -> Floats:
-        if self.kept is not None:
-            return self.kept @ vector
-        return self.kernel.expansion(self.points, vector, self.points, self.memory)
+        return self.expand(vector) if self.kept is None else self.kept @ vector
 
     def expand(self, coefficients: Floats) -> Floats:
         """K @ coefficients, from the points that carry something; the matrix is used if it is kept already."""
@@ -72,7 +71,15 @@ class KernelGram:
         full = vars(self).get("kept")
         if full is not None:
             return np.asarray(np.einsum("ij,i->j", full[carrying], part))
-        return self.kernel.expansion(self.points[carrying], part, self.points, self.memory)
+        expansion = self.kernel.expanding(self.points[carrying], part, self.memory)
+        if not isinstance(expansion, Expansion) or len(carrying) < MUTUAL * self.size:
+            return expansion(self.points)
+        result = np.empty(self.size)
+        result[carrying] = expansion.at_support()
+        others = np.flatnonzero(coefficients == 0)
+        if len(others):
+            result[others] = expansion(self.points[others])
+        return result
 
     def native(self) -> NativeKernel | None:
         return self.kernel.native(self.points)

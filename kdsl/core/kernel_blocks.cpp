@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 #include "aligned.hpp"
 #include "hessian.hpp"
+#include "kernel_product.hpp"
 
 namespace kdsl {
 
@@ -377,6 +379,26 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
     const std::unique_ptr<Sums> all = sums<T>(row_index, coefficient, col_index, take, pool);
     pool.run(all->parts(), [&](std::int64_t part, int worker) { all->take(part, worker); });
 }
+
+template <class T>
+std::vector<double> KernelBlocks::product(const std::vector<double>& v, Pool& pool) {
+    const bool in_parts = sizeof(T) == sizeof(float) && has_limbs();
+    if (kernel_.kind != Kind::linear && !rows_source_.sparse() && !in_parts) {
+        const Copy<T>& points = copy<T>(pool);
+        return symmetric_product(form_of(points, false), *points.rows, v, micro_, pool);
+    }
+    std::vector<double> out(v.size());
+    std::vector<std::int64_t> all(v.size());
+    std::iota(all.begin(), all.end(), 0);
+    const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
+        std::copy_n(sums, count, &out[first]);
+    };
+    accumulate<T>(all, v, all, take, pool);
+    return out;
+}
+
+template std::vector<double> KernelBlocks::product<float>(const std::vector<double>&, Pool&);
+template std::vector<double> KernelBlocks::product<double>(const std::vector<double>&, Pool&);
 
 #define KDSL_BLOCKS_IN(T)                                                                                             \
     template void KernelBlocks::block<T>(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&,          \

@@ -56,6 +56,10 @@ public:
     std::unique_ptr<Sums> sums(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                                const std::vector<std::int64_t>& col_index, Take take, Pool& pool);
 
+    // sum_j K_ij v_j for every i, K the matrix of all points with themselves, where these are the rows and the columns.
+    template <class T>
+    std::vector<double> product(const std::vector<double>& v, Pool& pool);
+
 private:
     template <class T>
     class KernelSums;

@@ -2,61 +2,83 @@
 #include "kernel_product.hpp"
 
 #include <algorithm>
-
-#include "aligned.hpp"
-#include "linear_table.hpp"
+#include <numeric>
 
 namespace kdsl {
 
 namespace {
 
-// Rows of a tile, which is to stay in a near cache.
-constexpr std::int64_t kTile = 256;
-static_assert(kTile % kRowPad == 0);
+// Rows of a tile, whose sum in single precision loses nothing that matters: whole panels, and as many as a micro-kernel
+// holds in registers.
+constexpr std::int64_t kTile = 192;
 
-}  // namespace
+// All points packed in panels, filled up to whole tiles with points whose weight is 0.
+template <class T>
+struct Packed {
+    Aligned<T> panel;
+    Aligned<T> bias;
 
-std::vector<double> symmetric_product(KernelBlocks& kernel, const std::vector<double>& v, Pool& pool) {
-    const std::int64_t n = std::int64_t(v.size()), tiles = (n + kTile - 1) / kTile;
-    std::vector<std::vector<std::int64_t>> index(tiles);
-    for (std::int64_t i = 0; i < n; ++i) index[i / kTile].push_back(i);
-    // Padded to whole tiles with zeros; sums of tiles by their rows, and of those by their columns.
-    std::vector<double> padded(v), by_rows(tiles * kTile, 0.0), by_columns(tiles * kTile, 0.0);
-    padded.resize(tiles * kTile, 0.0);
-    std::vector<Aligned<double>> rooms, sums;
-    for (int w = 0; w < pool.size(); ++w) {
-        rooms.push_back(aligned<double>(kTile * kTile));
-        sums.push_back(aligned<double>(kTile));
-    }
-    const Micro& micro = choose_micro();
-    const LinearLoops& loops = linear_loops();
-    Pool alone(1, {});
-    for (std::int64_t d = 0; 2 * d <= tiles; ++d) {
-        const std::int64_t count = 2 * d == tiles ? tiles / 2 : tiles;
-        pool.run(count, [&](std::int64_t i, int worker) {
-            const std::int64_t j = (i + d) % tiles;
-            const std::int64_t rows = std::int64_t(index[i].size()), columns = std::int64_t(index[j].size());
-            double* const tile = rooms[worker].get();
-            kernel.block<double>(index[i], index[j], tile, kTile, alone);
-            for (std::int64_t r = 0; r < rows && columns < kTile; ++r)
-                std::fill(tile + r * kTile + columns, tile + r * kTile + kTile, 0.0);
-            double* const sum = sums[worker].get();
-            loops.up(tile, rows, kTile, &padded[j * kTile], sum);
-            for (std::int64_t r = 0; r < rows; ++r) by_rows[i * kTile + r] += sum[r];
-            for (std::int64_t r = 0; d > 0 && r < rows; r += 4) {
-                const double* from[4];
-                double by[4];
-                for (std::int64_t p = 0; p < 4; ++p) {
-                    from[p] = tile + std::min(r + p, rows - 1) * kTile;
-                    by[p] = r + p < rows ? padded[i * kTile + r + p] : 0.0;
-                }
-                micro.combine_d(&by_columns[j * kTile], from, by, kTile);
+    Packed(const Points<T>& points, std::int64_t tiles, const Micro& micro, Pool& pool)
+        : panel(aligned<T>(std::size_t(tiles * kTile * std::max<std::int64_t>(points.features(), 1)))),
+          bias(aligned<T>(std::size_t(tiles * kTile))) {
+        constexpr std::int64_t P = kPanel<T>;
+        static_assert(kTile % P == 0);
+        pool.run(tiles, [&](std::int64_t tile, int) {
+            for (std::int64_t first = tile * kTile; first < (tile + 1) * kTile; first += P) {
+                std::int64_t index[P];
+                for (std::int64_t k = 0; k < P; ++k) index[k] = first + k < points.count() ? first + k : -1;
+                points.pack(index, P, micro, panel.get() + first * points.features(), bias.get() + first);
             }
         });
     }
-    std::vector<double> out(n);
+};
+
+}  // namespace
+
+template <class T>
+std::vector<double> symmetric_product(const Form& form, const Points<T>& points, const std::vector<double>& v,
+                                      const Micro& micro, Pool& pool) {
+    constexpr std::int64_t P = kPanel<T>;
+    const std::int64_t n = std::int64_t(v.size()), tiles = (n + kTile - 1) / kTile;
+    const Panels<T>& loops = micro.panels<T>();
+    const std::size_t features = std::size_t(points.features()), lanes = micro.width / sizeof(T);
+    const Packed<T> packed(points, tiles, micro, pool);
+    std::vector<T> weight(v.begin(), v.end());
+    weight.resize(std::size_t(tiles * kTile), T(0));
+    std::vector<double> by_rows(std::size_t(tiles * kTile), 0.0), by_columns(by_rows);
+    std::vector<Aligned<T>> rooms;
+    for (int w = 0; w < pool.size(); ++w) rooms.push_back(aligned<T>(kTile * lanes));
+    for (std::int64_t d = 0; 2 * d <= tiles; ++d) {
+        const std::int64_t count = 2 * d == tiles && d > 0 ? tiles / 2 : tiles;
+        pool.run(count, [&](std::int64_t i, int worker) {
+            const std::int64_t j = (i + d) % tiles, top = i * kTile;
+            const std::size_t rows = std::size_t(std::min(kTile, n - top));
+            T* const across = rooms[worker].get();
+            std::fill_n(across, kTile * lanes, T(0));
+            for (std::int64_t left = j * kTile; left < (j + 1) * kTile; left += P) {
+                alignas(64) T sums[P] = {};
+                const T* const panel = packed.panel.get() + std::size_t(left) * features;
+                const T* const bias = packed.bias.get() + left;
+                if (d == 0)
+                    loops.accumulate(form, points.row(top), points.row_biases() + top, &weight[top], rows, features,
+                                     panel, bias, sums);
+                else
+                    loops.both(form, points.row(top), points.row_biases() + top, &weight[top], rows, features, panel,
+                               bias, &weight[left], sums, across);
+                for (std::int64_t k = 0; k < P; ++k) by_columns[left + k] += double(sums[k]);
+            }
+            for (std::size_t r = 0; d > 0 && r < rows; ++r)
+                by_rows[top + r] += std::accumulate(across + r * lanes, across + (r + 1) * lanes, 0.0);
+        });
+    }
+    std::vector<double> out(v.size());
     for (std::int64_t i = 0; i < n; ++i) out[i] = by_rows[i] + by_columns[i];
     return out;
 }
+
+template std::vector<double> symmetric_product(const Form&, const Points<float>&, const std::vector<double>&,
+                                               const Micro&, Pool&);
+template std::vector<double> symmetric_product(const Form&, const Points<double>&, const std::vector<double>&,
+                                               const Micro&, Pool&);
 
 }  // namespace kdsl

@@ -1,15 +1,20 @@
-// The product of a whole kernel matrix with a vector, in double precision.
+// The product of the whole kernel matrix of some points with a vector.
 //
-// Given    a kernel over some points and as many numbers, most of them not 0.
-// Returns  K v.
-// How      by square tiles, each computed once for both sides of the diagonal. In round d thread after thread takes a tile
-//          (i, i + d), and of these no two write to the same sums, so that the same input gives the same bits.
+// Given    dense points in single or double precision, and a number for each.
+// Returns  K v, the terms in the points' precision.
+// How      by square tiles, each value computed once for both sides of the diagonal and never stored: it goes to the sum of
+//          its row and to that of its column. In round d thread after thread takes a tile (i, i + d), and of these no two
+//          write to the same sums, so that the same input gives the same bits.
 #pragma once
 
-#include "kernel_blocks.hpp"
+#include <vector>
+
+#include "points.hpp"
 
 namespace kdsl {
 
-std::vector<double> symmetric_product(KernelBlocks& kernel, const std::vector<double>& v, Pool& pool);
+template <class T>
+std::vector<double> symmetric_product(const Form& form, const Points<T>& points, const std::vector<double>& v,
+                                      const Micro& micro, Pool& pool);
 
 }  // namespace kdsl

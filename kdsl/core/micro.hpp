@@ -87,6 +87,10 @@ struct Panels {
     void (*accumulate)(const Form&, const T* rows, const Bias<T>* row_bias, const Value<T>* coefficient,
                        std::size_t count, std::size_t features, const T* panel, const Bias<T>* panel_bias,
                        Value<T>* out);
+    // The same, and across[r * vector + ...], a vector for each row, += what sums up to sum_point weight[point] k(row r, point).
+    void (*both)(const Form&, const T* rows, const Bias<T>* row_bias, const Value<T>* coefficient, std::size_t count,
+                 std::size_t features, const T* panel, const Bias<T>* panel_bias, const Value<T>* weight, Value<T>* out,
+                 Value<T>* across);
     // to[point * stride + r] = from[r * kPanel<T> + point] for every point of a panel; `rows` is a multiple of
     // kPanel<T> / 2.
     void (*transpose)(const T* from, std::size_t rows, T* to, std::size_t stride);

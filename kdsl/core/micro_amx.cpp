@@ -6,7 +6,7 @@
 namespace kdsl {
 
 const Tiles tiles_amx = {
-    {block<Limbs>, accumulate<Limbs>, transpose<Limbs>, nullptr},
+    {block<Limbs>, accumulate<Limbs>, nullptr, transpose<Limbs>, nullptr},
     split<float>,
     split<double>,
 };

@@ -374,6 +374,28 @@ void accumulate(const Form& form, const T* rows, const Bias<T>* row_bias, const 
     });
 }
 
+template <class T>
+void both(const Form& form, const T* rows, const Bias<T>* row_bias, const Value<T>* coefficient, Size count,
+          Size features, const T* panel, const Bias<T>* panel_bias, const Value<T>* weight, Value<T>* out,
+          Value<T>* across) {
+    constexpr Size L = Size(kLanes<T>);
+    by_kind(form.kind, [&]<Kind k>() {
+        for (Size lane = 0; lane < kPanel<T>; lane += 2 * L) {
+            auto sum0 = load<Value<T>>(out + lane), sum1 = load<Value<T>>(out + lane + L);
+            const auto weight0 = load<Value<T>>(weight + lane), weight1 = load<Value<T>>(weight + lane + L);
+            each<k, kRowsSummed>(form, rows, row_bias, count, features, panel + lane, panel_bias + lane,
+                       [&](Size r, Vector<Value<T>> a, Vector<Value<T>> b) __attribute__((always_inline)) {
+                           sum0 += coefficient[r] * a;
+                           sum1 += coefficient[r] * b;
+                           Value<T>* const own = across + r * L;
+                           store<Value<T>>(own, load<Value<T>>(own) + weight0 * a + weight1 * b);
+                       });
+            store<Value<T>>(out + lane, sum0);
+            store<Value<T>>(out + lane + L, sum1);
+        }
+    });
+}
+
 // For the Laplacian kernel the packed bias holds -||x||_1, to which each nonzero z adds |x| - |x - z|.
 template <class T>
 void sparse(const Form& form, const T* packed, const T* packed_bias, const std::int32_t* feature, const T* at,
@@ -490,10 +512,10 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
     {update<float, float>, second_order<float, float>},
     {update<double, float>, second_order<double, float>},
     {update<double, double>, second_order<double, double>},
-    {block<float>, accumulate<float>, transpose<float>, sparse<float>},
-    {block<double>, accumulate<double>, transpose<double>, sparse<double>},
+    {block<float>, accumulate<float>, both<float>, transpose<float>, sparse<float>},
+    {block<double>, accumulate<double>, both<double>, transpose<double>, sparse<double>},
 #if KDSL_WIDTH == 64
-    {block<Pair>, accumulate<Pair>, transpose<Pair>, nullptr},
+    {block<Pair>, accumulate<Pair>, nullptr, transpose<Pair>, nullptr},
 #else
     {},
 #endif

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -262,9 +263,10 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
         throw std::invalid_argument("the points and the coefficients do not fit together");
     KernelBlocks blocks(KernelSpec{kind_of(kind), gamma, offset, degree}, rows.source(), cols.source(),
                         choose_micro());
+    const bool same = rows.source().dense == cols.source().dense && rows.source().value == cols.source().value;
     Indices row_index(m), col_index(n);
-    for (std::int64_t i = 0; i < m; ++i) row_index[i] = i;
-    for (std::int64_t j = 0; j < n; ++j) col_index[j] = j;
+    std::iota(row_index.begin(), row_index.end(), 0);
+    std::iota(col_index.begin(), col_index.end(), 0);
     std::vector<double> out(n, 0.0);
     const std::vector<double> weight = vector_of(coefficient);
     {
@@ -274,7 +276,9 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
         const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
             std::copy_n(sums, count, &out[first]);
         };
-        if (single)
+        if (same)
+            out = single ? blocks.product<float>(weight, pool) : blocks.product<double>(weight, pool);
+        else if (single)
             blocks.accumulate<float>(row_index, weight, col_index, take, pool);
         else
             blocks.accumulate<double>(row_index, weight, col_index, take, pool);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "aligned.hpp"
-#include "kernel_product.hpp"
 
 namespace kdsl {
 
@@ -117,7 +116,7 @@ void NativeHessian::prepare(Pool& pool) {
         if (!linear_ && 2 * (last - first) > points_) {
             std::vector<double> weight(points_, 0.0);
             for (std::int64_t e = first; e < last; ++e) weight[atoms_.point[e]] += atoms_.coefficient[e];
-            product_.push_back(symmetric_product(blocks_, weight, pool));
+            product_.push_back(blocks_.product<double>(weight, pool));
             continue;
         }
         std::vector<double> image(points_);
