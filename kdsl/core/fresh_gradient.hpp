@@ -74,7 +74,7 @@ private:
     Control& control_;
     Indices all_;
     std::vector<double> f_, known_;
-    Standing standing_;
+    Standing standing_{.kkt_gap = kInfinity, .relative_gap = kInfinity};  // before `begin` nothing is known
     double drift_ = 0, stale_drift_ = 0;  // the largest error seen in a gradient that a stage kept, or a rough one
     std::vector<char> stale_;             // where it has not been computed afresh since a rough stage
     std::vector<char> fresh_;             // where it has been in the last refresh

@@ -26,6 +26,8 @@ bool fits_single(const KernelSpec& kernel, const Extent& extent) {
 
 // Coordinates whose entries tell what rounding does to them.
 constexpr std::int64_t kSample = 64;
+// Sums over more than this part of all entries are had from the half on one side of the diagonal.
+constexpr double kMutual = 0.75;
 
 PointSource centred(PointSource points, const std::vector<double>& centre) {
     points.centre = centre.empty() ? nullptr : centre.data();
@@ -346,6 +348,21 @@ std::unique_ptr<Sums> NativeHessian::sums(const Indices& rows, const std::vector
     return std::make_unique<SingleSums>(*this, rows, coefficient, cols, false, f, pool);
 }
 
+// Of atoms of one point each, by what all of them have in common: each kernel value serves two.
+void NativeHessian::accumulate_all(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
+                                   bool exact, double* f, Pool& pool) {
+    Indices every(size());
+    std::iota(every.begin(), every.end(), 0);
+    const Single& atom = single_or_all(every, all_);
+    std::vector<double> weight(points_, 0.0);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (const std::int64_t k = rows[i], p = atom.points[k]; p >= 0) weight[p] += coefficient[i] * atom.scale[k];
+    const std::vector<double> sums =
+        exact ? blocks_.product<double>(weight, pool) : blocks_.product<float>(weight, pool);
+    for (const std::int64_t k : cols)
+        if (const std::int64_t p = atom.points[k]; p >= 0) f[k] += atom.scale[k] * sums[p];
+}
+
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& weight, const Indices& cols, bool exact,
                                const KernelBlocks::Take& take, Pool& pool) {
     if (exact)
@@ -356,6 +373,9 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& w
 
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                                bool exact, double* f, Pool& pool) {
+    if (distinct_ && points_ == size() && (exact || !rough_) &&
+        double(rows.size()) * double(cols.size()) > kMutual * double(points_) * double(points_))
+        return accumulate_all(rows, coefficient, cols, exact, f, pool);
     if (distinct_) {
         SingleSums all(*this, rows, coefficient, cols, exact, f, pool);
         return pool.run(all.parts(), [&](std::int64_t part, int worker) { all.take(part, worker); });

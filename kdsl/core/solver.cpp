@@ -103,9 +103,14 @@ private:
         const bool worth = !full_ && lasting && problem_.hessian.entry_cost() > dear;
         if (noise > 0 && worth && precision == Precision::single) precision = Precision::rough;
         problem_.hessian.set_rough(precision == Precision::rough);
-        if (options_.any_start)
-            if (std::optional<std::vector<double>> better = likely_vertex(problem_, t_, pool_, out_.work.entries))
-                t_ = std::move(*better);
+        if (options_.any_start) {
+            std::optional<std::vector<double>> better = likely_vertex(problem_, t_, pool_, out_.work.entries);
+            if (!better && !full_) {
+                better = likely_ends(problem_, t_, micro, pool_, control_, out_.work);
+                if (better) gap_ = measure(problem_, t_, gradient_.values(), nullptr).kkt_gap;
+            }
+            if (better) t_ = std::move(*better);
+        }
         const bool carried = gradient_.begin(t_, std::move(known_), precision == Precision::both_double);
         const Standing& at = gradient_.standing();
         double eps = first_eps();
@@ -157,7 +162,7 @@ private:
     // A little less than what is asked for, to leave room for drift, where one stage can get there.
     double first_eps() const {
         const double asked = kAlmost * options_.kkt_tolerance;
-        if (asked < kReach * gradient_.standing().size) return 1e-3 * gradient_.standing().kkt_gap;
+        if (asked < kReach * gradient_.standing().size) return 1e-3 * std::min(gradient_.standing().kkt_gap, gap_);
         return asked;
     }
 
@@ -177,6 +182,7 @@ private:
     FreshGradient gradient_;
     std::vector<double> t_;
     Product known_;
+    double gap_ = kInfinity;  // m - M at 0, where the gradient is that of h, and likely ends were chosen in its place
     Outcome out_;
 };
 

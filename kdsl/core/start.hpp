@@ -1,24 +1,32 @@
-// Where to start when nothing is known of the multipliers but their sums.
+// Where to start when no start is given.
 //
-// Given    a Problem in which a row fixes the sum of a class at other than 0 (one-class and nu machines), and a point
-//          that meets the rows, chosen by nobody.
-// Returns  a vertex: min g't over the bounds and the rows, g the gradient where every coordinate of such a class is as
-//          far between its bounds as the others, which a sample of them is enough to tell.
-// How      in each class the coordinates with the least g rise first; those of other classes stay.
+// Given    a Problem, and a point that meets the rows, chosen by nobody.
+// Returns  ends of pieces that are likely to be those of the answer, the sums of classes kept.
+// How      in each class pieces are gone through from the one with the least derivative on until the sum is met. The
+//          gradient that tells the order is sampled: where it is not known, that of the middle of the feasible set, or of
+//          the answer for a sample of the coordinates.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "control.hpp"
+#include "micro.hpp"
 #include "pool.hpp"
 #include "problem.hpp"
 
 namespace kdsl {
 
-// Nothing where there is no such class, where pieces are curved or have kinks, so that no vertex is to be expected, and
-// where the gradient is not finite.
+// Where a row fixes the sum of a class of boxes at other than 0 (one-class and nu machines), the gradient is that where
+// all are as far between their bounds. Nothing where there is no such class, where pieces are curved or have kinks, so that
+// no vertex is to be expected, and where the gradient is not finite.
 // `entries` counts those of Q that were computed.
 std::optional<std::vector<double>> likely_vertex(const Problem& problem, const std::vector<double>& t, Pool& pool,
                                                  double& entries);
+
+// Where h is linear in pieces and most coordinates are at 0 inside one, which the answer has at ends (absolute and pinball
+// losses), the gradient is that of the answer for a sample. Nothing elsewhere, and where classes are coupled.
+std::optional<std::vector<double>> likely_ends(const Problem& problem, const std::vector<double>& t, const Micro& micro,
+                                               Pool& pool, Control& control, Work& work);
 
 }  // namespace kdsl

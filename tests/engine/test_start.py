@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from engine_problems import make_rows, pieces, signed_atoms, value
+from engine_problems import make_rows, no_rows, pieces, signed_atoms, value
 from test_engine_behaviour import two_clouds
 from test_lattice import LargeGram
 
@@ -106,3 +106,72 @@ def test_values_beyond_single_precision_are_sampled_in_double():
     problem = NormalForm((HilbertBlock("w", gram, signed_atoms(np.ones(N))),), box(np.ones(N)), rows)
     found = engine.solve(problem, tol=1e-6, time_limit=5.0)
     assert np.isfinite(found.facts["value"]) and abs(found.theta.sum() - 0.3 * N) <= 1e-9 * N
+
+
+# ---------------------------------------------------------------- losses that leave nothing at 0
+
+LIKELY = 2500
+
+
+def deviations(pieces_of, rows, d=3, seed=4):
+    """A regression whose loss has the given pieces of a conjugate at each target."""
+    X, _ = two_clouds(LIKELY, d=d, seed=seed)
+    target = np.sin(X[:, 0]) + np.random.default_rng(seed).normal(size=LIKELY)
+    gram = LargeGram(NativeKernel("gaussian", X, 0.2))
+    h = pieces(*(pieces_of(v) for v in target))
+    return NormalForm((HilbertBlock("w", gram, signed_atoms(np.ones(LIKELY))),), h, rows)
+
+
+def absolute(v):
+    return [(-0.7, 0.3, 0.0, -v)]
+
+
+def four_pieces(v):
+    """Slopes of the loss -2, -1/2, 1/4 and 1: kinks beside 0."""
+    return [(-2.0, -0.5, 0.0, -v - 0.4), (-0.5, 0.25, 0.0, -v), (0.25, 1.0, 0.0, -v + 0.4)]
+
+
+def sum_of_all():
+    return make_rows(np.ones((1, LIKELY)), [0.0])
+
+
+def a_bias_each():
+    group = np.arange(LIKELY) % 5
+    return make_rows((group == np.arange(5)[:, None]).astype(float), np.zeros(5))
+
+
+@pytest.mark.parametrize("loss", [absolute, four_pieces])
+@pytest.mark.parametrize("rows", [sum_of_all, a_bias_each, lambda: no_rows(LIKELY)], ids=["bias", "biases", "none"])
+def test_what_ends_far_from_0_starts_there(loss, rows):
+    """The answer is that of a solve from 0, in fewer steps: most multipliers never pass the way there."""
+    problem = deviations(loss, rows())
+    near = engine.solve(problem, tol=1e-6, strategy="working_set")
+    far = engine.solve(problem, np.zeros(LIKELY), tol=1e-6, strategy="working_set")
+    assert near.status == far.status == "solved"
+    assert abs(value(problem, near.theta) - value(problem, far.theta)) <= 2e-6 * max(1.0, abs(value(problem, far.theta)))
+    for found in (near, far):
+        assert np.abs(problem.rows.matrix @ found.theta - problem.rows.target).max(initial=0.0) <= 1e-9
+    assert near.iterations < 0.9 * far.iterations
+
+
+def test_equal_targets_have_nothing_to_sample():
+    """No derivative differs from another: the start is the end."""
+    problem = deviations(lambda v: [(-0.7, 0.3, 0.0, -1.0)], sum_of_all())
+    found = engine.solve(problem, tol=1e-8, strategy="working_set")
+    assert found.status == "solved"
+    assert np.abs(found.theta).max() <= 1e-9 or found.facts["relative_gap"] <= 1e-8
+
+
+@pytest.mark.parametrize("steps", [1, 50, 500])
+def test_a_limit_inside_the_sample_says_nothing_of_the_gap(steps):
+    problem = deviations(absolute, sum_of_all())
+    found = engine.solve(problem, tol=1e-9, max_iterations=steps, strategy="working_set")
+    assert found.status == "iteration_limit"
+    assert found.facts["kkt_gap"] > 0
+    assert np.abs(problem.rows.matrix @ found.theta).max() <= 1e-9
+
+
+def test_the_same_ends_twice():
+    problem = deviations(four_pieces, sum_of_all())
+    first, second = (engine.solve(problem, kkt_tol=1e-3, threads=2).theta for _ in range(2))
+    assert first.tobytes() == second.tobytes()
