@@ -30,6 +30,7 @@ struct Case {
     std::int64_t d = 5, working_set = 40;
     bool sums = false;    // the rows ask for sums other than 0
     bool single = false;  // every atom is one point
+    bool around = false;  // 0 is inside every piece
 };
 
 Classes classes_of(Shape shape, std::int64_t n) {
@@ -42,7 +43,7 @@ Classes classes_of(Shape shape, std::int64_t n) {
     return {};
 }
 
-// A regression-like h with a kink at 0, or a box.
+// A regression-like h with a kink at 0, or a box, at 0 or around it.
 Separable separable_of(const Case& c, std::mt19937& random) {
     std::normal_distribution<double> normal;
     Separable h;
@@ -57,7 +58,10 @@ Separable separable_of(const Case& c, std::mt19937& random) {
             h.value.push_back(0);
         };
         if (c.kinked) piece(-c.C, 0, 0, -y - 0.1);
-        piece(0, c.C, c.kinked ? 0.1 : 0.0, (c.kinked ? 0.1 : 0.0) - y);
+        if (c.around)
+            piece(-c.C, c.C, 0, -y);
+        else
+            piece(0, c.C, c.kinked ? 0.1 : 0.0, (c.kinked ? 0.1 : 0.0) - y);
         h.offsets.push_back(std::int64_t(h.left.size()));
     }
     return h;
@@ -103,7 +107,7 @@ bool solves(const Case& c) {
     options.strategy = c.strategy;
     options.working_set = c.working_set;
     Control control(60, std::int64_t(1) << 40, [](std::int64_t, double) { return false; });
-    options.any_start = c.sums;
+    options.any_start = c.sums || c.around;
     std::vector<double> start_at(c.n, 0.0);
     for (std::int64_t k = 0; c.sums && k < c.n; ++k) start_at[k] = 0.3 * (problem.h.left[k] + problem.h.right[k]);
     const Outcome outcome = solve(problem, options, std::move(start_at), {}, control);
@@ -139,6 +143,9 @@ int main() {
     for (const Shape shape : {Shape::bias, Shape::groups})
         for (const bool single : {false, true})
             cases.push_back({shape, Kind::gaussian, false, true, Strategy::working_set, 1500, 30.0, 5, 0, false, single});
+    // Ends that a sample's answer makes likely, and products with the whole matrix.
+    for (const Shape shape : {Shape::bias, Shape::groups})
+        cases.push_back({shape, Kind::gaussian, false, false, Strategy::working_set, 2500, 0.3, 5, 0, false, true, true});
     cases.push_back({Shape::bias, Kind::gaussian, false, false, Strategy::full, 1300, 1e3});
     bool good = true;
     for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once
