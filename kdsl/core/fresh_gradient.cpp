@@ -59,6 +59,7 @@ bool FreshGradient::carry(const Product& known, const std::vector<double>& t, Su
     const auto middle = ratios.begin() + std::ptrdiff_t(ratios.size() / 2);
     std::ranges::nth_element(ratios, middle);
     const double factor = *middle;
+    if (!std::isfinite(factor)) return false;
     Support rest;
     for (std::int64_t k = 0; k < problem_.size(); ++k) {
         const double off = t[k] - factor * known.t[k];

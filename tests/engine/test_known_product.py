@@ -82,6 +82,15 @@ def test_a_product_that_is_wrong_is_found_out_before_anything_is_said() -> None:
     assert got.facts["kkt_gap"] <= TOL
 
 
+def test_a_known_point_that_is_next_to_nothing_has_no_multiple() -> None:
+    problem = classification()
+    theta = engine.solve(problem, kkt_tol=TOL).theta
+    tiny = np.where(theta != 0, 5e-324, 0.0)
+    got = engine.solve(replace(problem, known=Product(tiny, np.zeros(N))), theta, kkt_tol=TOL)
+    assert got.status == "solved"
+    assert kkt_gap(problem, got.theta) <= TOL
+
+
 def test_a_product_of_another_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = classification()
     assert _core.isa()
