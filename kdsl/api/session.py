@@ -13,7 +13,6 @@ from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.primal import Primal
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model
-from kdsl.language.syntax import Name
 
 if TYPE_CHECKING:
     from kdsl.binding.bound import Bound
@@ -146,11 +145,7 @@ class Session:
     def _kernel_key(model: Model, parameters: Mapping[str, float]) -> object:
         """What Gram matrices depend on: the kernels and the values of the parameters in them."""
         expressions = tuple((kernel.name, kernel.expression) for kernel in model.kernels)
-        names = _names_in(expressions)
+        from kdsl.solving.warm_start import words_in
+
+        names = set(words_in(expressions))
         return expressions, tuple((name, value) for name, value in parameters.items() if name in names)
-
-
-def _names_in(part: object) -> set[str]:
-    if isinstance(part, Name):
-        return {part.id}
-    return {name for one in part for name in _names_in(one)} if isinstance(part, tuple) else set()

@@ -112,24 +112,29 @@ Form KernelBlocks::form_of(const Copy<T>& points, bool rough) const {
 }
 
 template <class T>
+KernelBlocks::Kept<T> KernelBlocks::packed(const Copy<T>& points, const std::vector<std::int64_t>& columns,
+                                           Pool& pool) const {
+    constexpr std::int64_t P = kPanel<T>;
+    const std::int64_t count = std::int64_t(columns.size()), features = points.cols->features();
+    const std::int64_t panels = (count + P - 1) / P;
+    Kept<T> made{columns, aligned<T>(std::size_t(panels * features * P)), aligned<Bias<T>>(std::size_t(panels * P))};
+    pool.run(panels, [&](std::int64_t p, int) {
+        points.cols->pack(&columns[p * P], std::min(P, count - p * P), micro_, &made.panels[p * features * P],
+                          &made.biases[p * P]);
+    });
+    return made;
+}
+
+template <class T>
 const KernelBlocks::Kept<T>* KernelBlocks::kept(Copy<T>& points, const std::vector<std::int64_t>& columns,
                                                 Pool& pool) {
     if constexpr (std::is_same_v<T, double>) return nullptr;
-    constexpr std::int64_t P = kPanel<T>;
-    const std::int64_t count = std::int64_t(columns.size()), features = points.cols->features();
-    if (points.cols->sparse() || count != points.cols->count() || count * features > kKept) return nullptr;
+    const std::int64_t count = std::int64_t(columns.size());
+    if (points.cols->sparse() || count != points.cols->count() || count * points.cols->features() > kKept)
+        return nullptr;
     const std::lock_guard<std::mutex> lock(copying_);
     Kept<T>& kept = points.kept;
-    if (kept.columns.empty()) {
-        const std::int64_t panels = (count + P - 1) / P;
-        Kept<T> made{columns, aligned<T>(std::size_t(panels * features * P)),
-                     aligned<Bias<T>>(std::size_t(panels * P))};
-        pool.run(panels, [&](std::int64_t p, int) {
-            points.cols->pack(&columns[p * P], std::min(P, count - p * P), micro_, &made.panels[p * features * P],
-                              &made.biases[p * P]);
-        });
-        kept = std::move(made);
-    }
+    if (kept.columns.empty()) kept = packed(points, columns, pool);
     return kept.columns == columns ? &kept : nullptr;
 }
 
@@ -382,14 +387,19 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
 
 template <class T>
 std::vector<double> KernelBlocks::product(const std::vector<double>& v, Pool& pool) {
-    const bool in_parts = sizeof(T) == sizeof(float) && has_limbs();
-    if (kernel_.kind != Kind::linear && !rows_source_.sparse() && !in_parts) {
-        const Copy<T>& points = copy<T>(pool);
-        return symmetric_product(form_of(points, false), *points.rows, v, micro_, pool);
-    }
-    std::vector<double> out(v.size());
     std::vector<std::int64_t> all(v.size());
     std::iota(all.begin(), all.end(), 0);
+    const bool in_parts = sizeof(T) == sizeof(float) && has_limbs();
+    const bool fits = std::int64_t(v.size()) * rows_source_.features <= kKept;
+    if (kernel_.kind != Kind::linear && !rows_source_.sparse() && !in_parts && fits) {
+        Copy<T>& points = copy<T>(pool);
+        Kept<T> once;
+        const Kept<T>* columns = kept(points, all, pool);
+        if (columns == nullptr) columns = &(once = packed(points, all, pool));
+        return symmetric_product(form_of(points, false), *points.rows, columns->panels.get(), columns->biases.get(), v,
+                                 micro_, pool);
+    }
+    std::vector<double> out(v.size());
     const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
         std::copy_n(sums, count, &out[first]);
     };

@@ -91,6 +91,8 @@ private:
     template <class T>
     Form form_of(const Copy<T>& points, bool rough) const;
     template <class T>
+    Kept<T> packed(const Copy<T>& points, const std::vector<std::int64_t>& columns, Pool& pool) const;
+    template <class T>
     const Kept<T>* kept(Copy<T>& points, const std::vector<std::int64_t>& columns, Pool& pool);
 
     KernelSpec kernel_;

@@ -12,37 +12,16 @@ namespace {
 // holds in registers.
 constexpr std::int64_t kTile = 192;
 
-// All points packed in panels, filled up to whole tiles with points whose weight is 0.
-template <class T>
-struct Packed {
-    Aligned<T> panel;
-    Aligned<T> bias;
-
-    Packed(const Points<T>& points, std::int64_t tiles, const Micro& micro, Pool& pool)
-        : panel(aligned<T>(std::size_t(tiles * kTile * std::max<std::int64_t>(points.features(), 1)))),
-          bias(aligned<T>(std::size_t(tiles * kTile))) {
-        constexpr std::int64_t P = kPanel<T>;
-        static_assert(kTile % P == 0);
-        pool.run(tiles, [&](std::int64_t tile, int) {
-            for (std::int64_t first = tile * kTile; first < (tile + 1) * kTile; first += P) {
-                std::int64_t index[P];
-                for (std::int64_t k = 0; k < P; ++k) index[k] = first + k < points.count() ? first + k : -1;
-                points.pack(index, P, micro, panel.get() + first * points.features(), bias.get() + first);
-            }
-        });
-    }
-};
-
 }  // namespace
 
 template <class T>
-std::vector<double> symmetric_product(const Form& form, const Points<T>& points, const std::vector<double>& v,
-                                      const Micro& micro, Pool& pool) {
+std::vector<double> symmetric_product(const Form& form, const Points<T>& points, const T* panels, const T* biases,
+                                      const std::vector<double>& v, const Micro& micro, Pool& pool) {
     constexpr std::int64_t P = kPanel<T>;
+    static_assert(kTile % P == 0);
     const std::int64_t n = std::int64_t(v.size()), tiles = (n + kTile - 1) / kTile;
     const Panels<T>& loops = micro.panels<T>();
     const std::size_t features = std::size_t(points.features()), lanes = micro.width / sizeof(T);
-    const Packed<T> packed(points, tiles, micro, pool);
     std::vector<T> weight(v.begin(), v.end());
     weight.resize(std::size_t(tiles * kTile), T(0));
     std::vector<double> by_rows(std::size_t(tiles * kTile), 0.0), by_columns(by_rows);
@@ -55,10 +34,10 @@ std::vector<double> symmetric_product(const Form& form, const Points<T>& points,
             const std::size_t rows = std::size_t(std::min(kTile, n - top));
             T* const across = rooms[worker].get();
             std::fill_n(across, kTile * lanes, T(0));
-            for (std::int64_t left = j * kTile; left < (j + 1) * kTile; left += P) {
+            for (std::int64_t left = j * kTile; left < std::min(n, (j + 1) * kTile); left += P) {
                 alignas(64) T sums[P] = {};
-                const T* const panel = packed.panel.get() + std::size_t(left) * features;
-                const T* const bias = packed.bias.get() + left;
+                const T* const panel = panels + std::size_t(left) * features;
+                const T* const bias = biases + left;
                 if (d == 0)
                     loops.accumulate(form, points.row(top), points.row_biases() + top, &weight[top], rows, features,
                                      panel, bias, sums);
@@ -76,9 +55,9 @@ std::vector<double> symmetric_product(const Form& form, const Points<T>& points,
     return out;
 }
 
-template std::vector<double> symmetric_product(const Form&, const Points<float>&, const std::vector<double>&,
-                                               const Micro&, Pool&);
-template std::vector<double> symmetric_product(const Form&, const Points<double>&, const std::vector<double>&,
-                                               const Micro&, Pool&);
+template std::vector<double> symmetric_product(const Form&, const Points<float>&, const float*, const float*,
+                                               const std::vector<double>&, const Micro&, Pool&);
+template std::vector<double> symmetric_product(const Form&, const Points<double>&, const double*, const double*,
+                                               const std::vector<double>&, const Micro&, Pool&);
 
 }  // namespace kdsl

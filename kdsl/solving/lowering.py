@@ -115,17 +115,17 @@ def lower(
         family = families[symbol.name]
         return np.asarray(family.positions[places] if places else family.positions.reshape(-1)[0])
 
-    blocks: list[HilbertBlock] = []
-    origins: list[BlockOrigin] = []
-    for energy in energies.energies if alike is None else ():
-        for block, origin in _blocks(_unfolded(energy, saturated), at, spaces, size, column_of, scale):
-            blocks.append(block)
-            origins.append(origin)
     separable = _separable(energies, families, at, pinned)
     constant = -float(evaluate(energies.constant, at))
     if alike is not None:
         problem = NormalForm(alike.problem.blocks, separable, alike.problem.rows, constant)
         return replace(alike, problem=problem)
+    blocks: list[HilbertBlock] = []
+    origins: list[BlockOrigin] = []
+    for energy in energies.energies:
+        for block, origin in _blocks(_unfolded(energy, saturated), at, spaces, size, column_of, scale):
+            blocks.append(block)
+            origins.append(origin)
     rows = _rows(energies, at, size, column_of, saturated)
     problem = NormalForm(tuple(blocks), separable, rows, constant)
     return Lowered(problem, families, tuple(origins), energies.norm is not None)

@@ -41,18 +41,13 @@ def audit_sparse(P: sp.csc_array[Any]) -> PsdReport:
 def _audit_component(block: sp.csr_array[Any]) -> PsdReport:
     """Eigenvalues of a small one; of a larger one, the signs of its pivots where they settle the matter."""
     n = int(block.shape[0])
-    if n <= EXACT:
-        return audit_psd(DenseGram(block.toarray()), DENSE)
     rounding = 4 * n * EPS * float(abs(block).sum(axis=0).max())
+    if n <= EXACT or (n <= DENSE and not has_factor(block, rounding)):
+        return audit_psd(DenseGram(block.toarray()), DENSE)
     off = np.asarray(abs(block).sum(axis=1)).ravel() - np.abs(block.diagonal())
     discs = float((block.diagonal() - off).min())
     least = float(block.diagonal().min())
-    if n <= DENSE:
-        if not has_factor(block, rounding):
-            return audit_psd(DenseGram(block.toarray()), DENSE)
-        negative = 0
-    else:
-        negative = negative_pivots(block, rounding)
+    negative = 0 if n <= DENSE else negative_pivots(block, rounding)
     if negative != 0:
         least = min(least, lowest_quotient(block))
     return PsdReport(n, False, max(discs, -rounding) if negative == 0 else discs, least, rounding, False)

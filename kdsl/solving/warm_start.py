@@ -17,11 +17,10 @@ from kdsl.solving.posed import Posed
 
 
 class _Left(NamedTuple):
-    """A problem that was solved, its certified point, and what its blocks and rows were made from."""
+    """A problem that was solved, and its certified point."""
 
     posed: Posed
     point: Point
-    names: frozenset[str]
 
 
 class Trail:
@@ -29,15 +28,11 @@ class Trail:
 
     def __init__(self) -> None:
         self._left: _Left | None = None
+        self._named: tuple[Energies, frozenset[str]] | None = None  # what blocks and rows of these are made from
 
     def leave(self, posed: Posed, point: Point) -> None:
         """`point` is the answer to `posed`."""
-        same = self._left is not None and self._left.posed.energies is posed.energies
-        names = self._left.names if same and self._left is not None else frozenset(_names_in(_parts(posed.energies)))
-        self._left = _Left(posed, point, names)
-
-    def forget(self) -> None:
-        self._left = None
+        self._left = _Left(posed, point)
 
     def lowered_alike(self, posed: Posed) -> Lowered | None:
         """The last normal form, if only numbers have changed that neither its blocks nor its rows depend on."""
@@ -51,7 +46,12 @@ class Trail:
             return None
         before = left.posed.parameters
         changed = {name for name, value in posed.parameters.items() if before.get(name) != value}
-        return None if changed & left.names else left.point.lowered
+        return None if changed & self._names(energies) else left.point.lowered
+
+    def _names(self, energies: Energies) -> frozenset[str]:
+        if self._named is None or self._named[0] is not energies:
+            self._named = energies, frozenset(words_in(_parts(energies)))
+        return self._named[1]
 
     def start(self, problem: NormalForm) -> tuple[NormalForm, Floats | None]:
         """`problem` with what is known of it, and where to begin; None where nothing is known."""
@@ -118,12 +118,12 @@ def _parts(energies: Energies) -> tuple[object, ...]:
     return energies.energies, energies.dual.rows, families
 
 
-def _names_in(part: object) -> Iterator[str]:
-    """Every name that occurs in it, and more words besides."""
+def words_in(part: object) -> Iterator[str]:
+    """Every name that occurs in a tree of tuples, and its other words."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, Poly):
-        yield from _names_in(tuple(part.terms))
+        yield from words_in(tuple(part.terms))
     elif isinstance(part, tuple):
         for one in part:
-            yield from _names_in(one)
+            yield from words_in(one)

@@ -84,3 +84,13 @@ def test_few_points_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert expansions.WORTHWHILE > 50**2
     got = Expansion(Gaussian(0.3), X, v, 1 << 28).at_support()
     assert got == pytest.approx(Gaussian(0.3).block(X, X) @ v, rel=1e-12)
+
+
+def test_points_too_large_to_be_packed_at_once_are_not() -> None:
+    """More than 2^24 numbers: every value is computed for itself, and the result is that of other points that are equal."""
+    n, d = 260, 65_000
+    rng = np.random.default_rng(0)
+    X, v = rng.normal(size=(n, d)), rng.normal(size=n)
+    points, others = _core.Points.dense(X), _core.Points.dense(X.copy())
+    got = _core.kernel_product("gaussian", 1 / d, 0.0, 1, points, v, points, 2, False)
+    assert np.array_equal(got, _core.kernel_product("gaussian", 1 / d, 0.0, 1, points, v, others, 2, False))

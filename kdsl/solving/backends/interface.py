@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -66,7 +67,6 @@ class Backend:
 
 def is_importable(module: str) -> bool:
     """Whether a module is there, without importing it (its parent package is imported)."""
-    import sys
     from importlib.util import find_spec
 
     if sys.modules.get(module) is not None:
