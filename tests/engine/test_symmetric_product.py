@@ -87,7 +87,7 @@ def test_few_points_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_points_too_large_to_be_packed_at_once_are_not() -> None:
-    """More than 2^24 numbers: every value is computed for itself, and the result is that of other points that are equal."""
+    """More than 2^24 numbers: each value is computed for itself, as it is for other points that are equal."""
     n, d = 260, 65_000
     rng = np.random.default_rng(0)
     X, v = rng.normal(size=(n, d)), rng.normal(size=n)
