@@ -34,11 +34,15 @@ class KernelHessian:
         coefficient: Floats,
         threads: int,
     ) -> None: ...
+    @property
+    def thin(self) -> bool: ...
 
 class Expansion:
     def __init__(
-        self, kind: str, gamma: float, offset: float, degree: int, points: Points, centre: Floats | None
+        self, kind: str, gamma: float, offset: float, degree: int, points: Points, centre: Floats | None, threads: int
     ) -> None: ...
+    @property
+    def thin(self) -> bool: ...
     def values(self, coefficient: Floats, at: Points, threads: int, single: bool) -> Floats | None: ...
 
 class RowsHessian:

@@ -73,7 +73,8 @@ class Expansion:
         assert kernel is not None
         points = core_points(kernel, None)
         some = kernel._replace(points=kernel.points[:: 1 + kernel.points.shape[0] // CENTRED])
-        return _core.Expansion(kernel.kind, kernel.gamma, kernel.offset, kernel.degree, points, centre_of(some))
+        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree)
+        return _core.Expansion(*shape, points, centre_of(some), allowance.processors())
 
     def _compiled(self, points: Matrix) -> Floats | None:
         """None where the core cannot, or does not agree with NumPy."""

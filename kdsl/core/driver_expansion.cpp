@@ -73,7 +73,7 @@ bool kernels_are_evaluated() {
             const KernelSpec kernel{Kind::gaussian, 1.0 / double(features), 0, 1};
             const Data support(131, features, random), other(77, features, random);
             const std::vector<double> one(support.count, 1.0);
-            Expansion expansion(kernel, support.source(sparse), {}, choose_micro());
+            Expansion expansion(kernel, support.source(sparse), {}, choose_micro(), 2);
             NewPoints at{other.source(sparse), nullptr}, single = at;
             if (!sparse) single.single = other.single.data();
             const std::vector<double> exact = expansion.values(one, at, pool);

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <type_traits>
 
-
 namespace kdsl {
 
 namespace {
@@ -65,8 +64,14 @@ struct Expansion::Room {
 };
 
 Expansion::Expansion(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
-                     const Micro& micro)
+                     const Micro& micro, int threads)
     : kernel_(kernel), points_(points), centre_(std::move(centre)), micro_(micro) {
+    if (!LimbPoints::serve(kernel, points, micro)) thin_ = ThinPoints::of(kernel, points, threads);
+    if (thin_) {
+        centre_ = thin_->centre();
+        points_ = thin_->source();
+        return;
+    }
     if (centre_.empty()) centre_.resize(std::size_t(points.features), 0.0);
     for (double& c : centre_) c = double(float(c));  // the same in both precisions
     points_.centre = centre_.data();

@@ -1,7 +1,7 @@
 // f(z) = sum_i coefficient[i] k(x_i, z) at many points z: what prediction computes.
 //
-// The points x_i are centred, scaled and kept in each precision that is asked for. New points are read where they lie,
-// in either precision, and packed panel by panel; a value does not depend on which worker computes it.
+// The points x_i are centred, scaled and kept in each precision that is asked for, dense ones by little where they have most
+// features in common (thin_points.hpp). New points are read where they lie, in either precision, and packed panel by panel; a value does not depend on which worker computes it.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include "limb_points.hpp"
 #include "points.hpp"
 #include "pool.hpp"
+#include "thin_points.hpp"
 
 namespace kdsl {
 
@@ -24,9 +25,11 @@ struct NewPoints {
 
 class Expansion {
 public:
-    // The source must outlive this object. `centre` is subtracted from dense points; empty: nothing is.
-    Expansion(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre, const Micro& micro);
+    // The source must outlive this object. `centre` is subtracted from dense points that are not thin; empty: nothing is.
+    Expansion(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre, const Micro& micro,
+              int threads);
 
+    bool is_thin() const { return thin_.has_value(); }
     std::vector<double> values(const std::vector<double>& coefficient, const NewPoints& at, Pool& pool);
     // The terms in single precision, sums of many of them in double. Nothing where that is not precise enough: where
     // sums so large lose digits that matter, or where one of kSample points, evaluated in double precision as well,
@@ -66,8 +69,9 @@ private:
                      double* size) const;
 
     KernelSpec kernel_;
+    std::optional<ThinPoints> thin_;
     PointSource points_;
-    std::vector<double> centre_;
+    std::vector<double> centre_;  // what is subtracted from new points
     const Micro& micro_;
     std::tuple<std::unique_ptr<LimbPoints>, std::unique_ptr<Points<float>>, std::unique_ptr<Points<double>>> support_;
     std::mutex preparing_;

@@ -108,6 +108,13 @@ inline V greatest(V a, V b) {
     return a > b ? a : b;
 }
 #endif
+// Absolute values: the sign is one bit.
+inline Vector<float> magnitude(Vector<float> v) {
+    return reinterpret_cast<Vector<float>>(reinterpret_cast<Index<float>>(v) & 0x7fffffff);
+}
+inline Vector<double> magnitude(Vector<double> v) {
+    return reinterpret_cast<Vector<double>>(reinterpret_cast<Index<double>>(v) & 0x7fffffffffffffff);
+}
 
 #include "micro_passes.hpp"
 
@@ -204,7 +211,7 @@ inline Vector<T> value(Vector<T> s, int degree) {
     } else if constexpr (kind == Kind::gaussian_near) {
         return power_of_two(s);
     } else if constexpr (kind == Kind::sigmoid) {
-        auto size = greatest(s, -s);
+        auto size = magnitude(s);
         auto e = power_of_any(size * T(-2 * 1.44269504088896340736));
         auto t = (T(1) - e) / (T(1) + e);
         return s < Vector<T>{} ? -t : t;
@@ -250,8 +257,8 @@ inline __attribute__((always_inline)) void group(const Form& form, const T* rows
             const auto x = splat<T>(rows[r * features + j]);
             if constexpr (kind == Kind::laplacian) {
                 const auto d0 = x - z0, d1 = x - z1;
-                s[r][0] -= greatest(d0, -d0);
-                s[r][1] -= greatest(d1, -d1);
+                s[r][0] -= magnitude(d0);
+                s[r][1] -= magnitude(d1);
             } else {
                 s[r][0] += x * z0;
                 s[r][1] += x * z1;
@@ -396,23 +403,42 @@ void both(const Form& form, const T* rows, const Bias<T>* row_bias, const Value<
     });
 }
 
+// Nonzeros of a sparse point whose terms do not wait for one another.
+constexpr Size kApart = 4;
+
 // For the Laplacian kernel the packed bias holds -||x||_1, to which each nonzero z adds |x| - |x - z|.
 template <class T>
 void sparse(const Form& form, const T* packed, const T* packed_bias, const std::int32_t* feature, const T* at,
             Size nonzeros, T bias, T* out) {
+    constexpr Size L = Size(kLanes<T>);
     by_kind(form.kind, [&]<Kind k>() {
-        for (Size lane = 0; lane < kPanel<T>; lane += Size(kLanes<T>)) {
-            auto s = load<T>(packed_bias + lane) + bias;
-            for (Size e = 0; e < nonzeros; ++e) {
-                const auto x = load<T>(packed + Size(feature[e]) * kPanel<T> + lane);
-                if constexpr (k == Kind::laplacian) {
-                    const auto d = x - at[e];
-                    s += greatest(x, -x) - greatest(d, -d);
-                } else {
-                    s += x * at[e];
+        for (Size lane = 0; lane < kPanel<T>; lane += 2 * L) {
+            Vector<T> s[kApart][2] = {};
+            const auto add = [&](Size e, Vector<T>* to) __attribute__((always_inline)) {
+                const T* const from = packed + Size(feature[e]) * kPanel<T> + lane;
+                const auto z = splat<T>(at[e]);
+                KDSL_UNROLLED
+                for (Size v = 0; v < 2; ++v) {
+                    const auto x = load<T>(from + v * L);
+                    if constexpr (k == Kind::laplacian) {
+                        const auto d = x - z;
+                        to[v] += magnitude(x) - magnitude(d);
+                    } else {
+                        to[v] += x * z;
+                    }
                 }
+            };
+            Size e = 0;
+            for (; e + kApart <= nonzeros; e += kApart) {
+                KDSL_UNROLLED
+                for (Size p = 0; p < kApart; ++p) add(e + p, s[p]);
             }
-            store<T>(out + lane, value<k, T>(s, form.degree));
+            for (; e < nonzeros; ++e) add(e, s[0]);
+            KDSL_UNROLLED
+            for (Size v = 0; v < 2; ++v) {
+                const auto sum = (s[0][v] + s[1][v]) + (s[2][v] + s[3][v]) + (load<T>(packed_bias + lane + v * L) + bias);
+                store<T>(out + lane + v * L, value<k, T>(sum, form.degree));
+            }
         }
     });
 }

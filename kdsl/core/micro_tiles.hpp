@@ -134,7 +134,7 @@ Steps split(const T* x, const double* centre, double scale, Size features, Limbs
     auto odd = Vector<double>{};  // not 0 where a feature is not a finite number
     for (Size j = 0; j < features; j += L) {
         const auto v = at(j);
-        most = greatest(greatest(v, -v), most);
+        most = greatest(magnitude(v), most);
         odd += v - v;
     }
     double largest = 0, wrong = 0;

@@ -292,10 +292,12 @@ struct ExpansionOnPoints {
     std::unique_ptr<Expansion> expansion;
 
     ExpansionOnPoints(const std::string& kind, double gamma, double offset, int degree, const PointsView& points,
-                      const std::optional<Doubles>& centre)
+                      const std::optional<Doubles>& centre, int threads)
         : view(points) {
-        expansion = std::make_unique<Expansion>(KernelSpec{kind_of(kind), gamma, offset, degree}, view.source(),
-                                                centre_of(centre, view), choose_micro());
+        const KernelSpec kernel{kind_of(kind), gamma, offset, degree};
+        std::vector<double> middle = centre_of(centre, view);
+        const nb::gil_scoped_release no_lock;
+        expansion = std::make_unique<Expansion>(kernel, view.source(), std::move(middle), choose_micro(), threads);
     }
 
     // None where single precision is asked for and is not enough.
@@ -483,10 +485,14 @@ NB_MODULE(_core, module) {
         .def(nb::init<const std::string&, double, double, int, const PointsView&,
                       const std::optional<Doubles>&, const Longs&, const Longs&, const Doubles&, int>(),
              "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none(),
-             "start"_a.noconvert(), "point"_a.noconvert(), "coefficient"_a.noconvert(), "threads"_a);
+             "start"_a.noconvert(), "point"_a.noconvert(), "coefficient"_a.noconvert(), "threads"_a)
+        .def_prop_ro("thin", [](const KernelOnPoints& self) { return self.hessian->is_thin(); },
+                     "Whether dense points are held by what is left of them (thin_points.hpp).");
     nb::class_<ExpansionOnPoints>(module, "Expansion", "sum_i coefficient[i] k(point i, z) at many z, the points kept.")
-        .def(nb::init<const std::string&, double, double, int, const PointsView&, const std::optional<Doubles>&>(),
-             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none())
+        .def(nb::init<const std::string&, double, double, int, const PointsView&, const std::optional<Doubles>&, int>(),
+             "kind"_a, "gamma"_a, "offset"_a, "degree"_a, "points"_a, "centre"_a.noconvert().none(), "threads"_a)
+        .def_prop_ro("thin", [](const ExpansionOnPoints& self) { return self.expansion->is_thin(); },
+                     "Whether dense points are held by what is left of them (thin_points.hpp).")
         .def("values", &ExpansionOnPoints::values, "coefficient"_a.noconvert(), "at"_a, "threads"_a, "single"_a,
              "The values at other points; None where single precision is asked for and not precise enough.");
     nb::class_<PythonHessian>(module, "RowsHessian", "Q from a function that returns whole rows.")

@@ -11,6 +11,7 @@
 #include "aligned.hpp"
 #include "hessian.hpp"
 #include "kernel_blocks.hpp"
+#include "thin_points.hpp"
 
 namespace kdsl {
 
@@ -31,6 +32,7 @@ public:
                   const Micro& micro, int threads);
 
     std::int64_t size() const override { return atoms_.size(); }
+    bool is_thin() const { return thin_.has_value(); }
     bool has_single() const override { return fits_single_; }
     // Values of a polynomial may be of any size, and are summed as they are; those of a linear kernel in double precision.
     bool is_even() const override { return !polynomial_; }
@@ -80,6 +82,8 @@ private:
     double times(std::int64_t k, const std::vector<double>& values) const;
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
 
+    std::optional<ThinPoints> thin_;
+    PointSource source_;
     std::vector<double> centre_;
     std::int64_t points_, features_;
     bool linear_, polynomial_;

@@ -23,7 +23,7 @@ def points_of(P, sparse):
 
 
 def expansion_of(kind, X, sparse=False, centre=None, gamma=GAMMA):
-    return _core.Expansion(kind, gamma, OFFSET, DEGREE, points_of(X, sparse), centre)
+    return _core.Expansion(kind, gamma, OFFSET, DEGREE, points_of(X, sparse), centre, 2)
 
 
 def exact(kind, X, coefficient, Z, gamma=GAMMA):
@@ -143,7 +143,7 @@ def test_what_does_not_fit_together_is_said():
         expansion_of("gaussian", X, centre=mean)
     single = _core.Points.dense(X.astype(np.float32))
     with pytest.raises(ValueError, match="single precision stand in no problem"):
-        _core.Expansion("gaussian", 1.0, 0.0, 1, single, None)
+        _core.Expansion("gaussian", 1.0, 0.0, 1, single, None, 1)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])

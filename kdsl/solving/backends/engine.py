@@ -30,6 +30,7 @@ _STRATEGIES = {
 _ROUGH = "; first those of points rounded to 16 bits, which are corrected"
 _HALVED = "; working sets whose steps take long are solved in two halves by two threads at once"
 _NEWTON = "; where pairs end slowly, Newton steps move all free multipliers together"
+_THIN = "; dense points are held by what differs from their usual features"
 _COUNTS = ("outer", "halved", "newton_steps", "factorisations", "entries")
 _FACTS = ("kkt_gap", "relative_gap", "value", "strategy", "refreshes", "rough")
 _MESSAGES: dict[Status, str] = {
@@ -106,6 +107,7 @@ def solve(
         if priced is not None:
             stopped, near = priced.stopped, starting_point(form, priced.theta)
             v, any_start = (v, any_start) if near is None else (near, False)
+    hessians = _hessians(problem, form, threads)
     answer = _core.solve(
         h.offsets,
         h.left,
@@ -121,7 +123,7 @@ def solve(
         np.ascontiguousarray(v),
         any_start,
         *_known(problem, form),
-        _hessians(problem, form, threads),
+        hessians,
         problem.constant + constant,
         tol,
         -1.0 if kkt_tol is None else kkt_tol,
@@ -141,6 +143,7 @@ def solve(
     how = _STRATEGIES[answer["strategy"]]
     how += (_ROUGH if answer["rough"] else "") + (_HALVED if facts["halved"] else "")
     how += _NEWTON if facts["newton_steps"] else ""
+    how += _THIN if any(isinstance(term, _core.KernelHessian) and term.thin for term in hessians) else ""
     facts |= {"how": how, "isa": _core.isa(), "threads": answer["threads"], "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
