@@ -7,7 +7,7 @@
 #include <random>
 #include <tuple>
 
-#include "dense.hpp"
+#include "sample_answer.hpp"
 
 namespace kdsl {
 
@@ -17,12 +17,13 @@ constexpr std::int64_t kFewest = 500;   // coordinates of a class that are worth
 constexpr std::int64_t kClasses = 8;    // and classes in which there may be so many
 constexpr std::int64_t kSample = 512;   // of a class at most,
 constexpr std::int64_t kOneIn = 16;     // and at most one in so many
-constexpr std::int64_t kManyEnds = 2000;             // coordinates from which on a sample's answer is asked for,
-constexpr std::int64_t kAsked = 1024, kOneOf = 10;   // of so many at most, and at most one in so many,
-constexpr std::int64_t kSteps = 20;                  // in at most so many steps for each,
-constexpr double kCrude = 0.1;                       // to this part of m - M at the start
-constexpr double kMost = 0.9;                        // of the coordinates are inside a piece where ends are far,
-constexpr double kAtEnds = 0.5;                      // and of those of the sample that move, at ends in its answer
+constexpr std::int64_t kManyEnds = 2000;  // coordinates from which on a sample's answer is asked for.
+constexpr double kMost = 0.9;             // Of the coordinates are to have ends,
+constexpr double kMoved = 0.1;            // of the sample are to move,
+constexpr double kAtEnds = 0.5;           // and of those that move to end at an end, where the answer is followed;
+constexpr double kSurer = 0.6;            // this where most are at an end at 0, as many of which are right already,
+constexpr double kChance = 3;             // and more the smaller the sample is, by so much over the root of its size.
+constexpr double kCrowded = 0.9;          // Where more than this do, the sample is asked again with wider pieces.
 
 double sum_of(const std::vector<double>& t, std::int64_t first, std::int64_t last) {
     return std::accumulate(t.begin() + first, t.begin() + last, 0.0);
@@ -51,12 +52,8 @@ struct Place {
     }
 };
 
-std::vector<Place> places_of(const Separable& h, const std::vector<double>& gradient, std::int64_t first,
-                             std::int64_t last) {
-    std::vector<Place> out;
-    for (std::int64_t k = first; k < last; ++k)
-        for (std::int64_t p = h.offsets[k]; p < h.offsets[k + 1]; ++p) out.push_back({gradient[k] + h.slope[p], p, k});
-    return out;
+void add_places(const Separable& h, std::int64_t k, double gradient, std::vector<Place>& to) {
+    for (std::int64_t p = h.offsets[k]; p < h.offsets[k + 1]; ++p) to.push_back({gradient + h.slope[p], p, k});
 }
 
 // Coordinates at the lower ends of their pieces rise along the first of these, and along the last of them as far as `left`
@@ -81,57 +78,55 @@ void raise(std::vector<Place>& places, const Separable& h, double left, std::vec
     }
 }
 
-// Whether most coordinates are at 0 inside a piece, all pieces being linear and short of infinity.
-bool ends_are_far(const Problem& problem, const std::vector<double>& t) {
-    const Separable& h = problem.h;
-    std::int64_t inside = 0;
+// Whether a coordinate may well have an end of a piece in the answer: all pieces are linear and short of infinity, and 0 is
+// not between two of them: whether it leaves such a place, and which way, a sample says less well.
+bool has_ends(const Separable& h, std::int64_t k) {
+    for (std::int64_t p = h.offsets[k]; p < h.offsets[k + 1]; ++p) {
+        const bool between = p > h.offsets[k] && h.left[p] == 0;
+        if (h.curvature[p] != 0 || std::isinf(h.right[p] - h.left[p]) || between) return false;
+    }
+    return true;
+}
+
+bool ends_may_be_likely(const Problem& problem, const std::vector<double>& t) {
+    std::int64_t with_ends = 0;
     for (std::int64_t k = 0; k < problem.size(); ++k) {
         if (t[k] != 0) return false;
-        for (std::int64_t p = h.offsets[k]; p < h.offsets[k + 1]; ++p) {
-            if (h.curvature[p] != 0 || std::isinf(h.right[p] - h.left[p])) return false;
-            inside += h.left[p] < 0 && h.right[p] > 0;
-        }
+        with_ends += has_ends(problem.h, k);
     }
-    return double(inside) > kMost * double(problem.size());
+    return double(with_ends) >= kMost * double(problem.size());
 }
 
-bool is_at_end(const Separable& h, std::int64_t k, double t) {
-    for (std::int64_t p = h.offsets[k]; p < h.offsets[k + 1]; ++p)
-        if (t == h.left[p] || t == h.right[p]) return true;
-    return false;
+bool most_are_inside(const Separable& h) {
+    std::int64_t inside = 0;
+    for (std::size_t p = 0; p < h.left.size(); ++p) inside += h.left[p] < 0 && h.right[p] > 0;
+    return 2 * inside > h.size();
 }
 
-// The gradient at the answer for a sample of the coordinates, the others being 0; empty where few of those that move
-// end at an end.
+// h over pieces that are `by` times as wide, with the same slopes.
+Separable widened(Separable h, double by) {
+    for (std::vector<double>* const numbers : {&h.left, &h.right, &h.value})
+        for (double& x : *numbers) x *= by;
+    return h;
+}
+
+// The gradient at the answer for a sample of the coordinates; empty where few move, or few of these end at an end. Where
+// nearly all do, so few examples weigh too little against the norm: pieces are wider then, by what lies halfway between
+// one coordinate and all that it stands for.
 std::vector<double> gradient_of_sample(const Problem& problem, const Micro& micro, Pool& pool, Control& control,
                                        Work& work) {
-    const std::int64_t n = problem.size();
-    Indices all(n), some;
+    Sample sample(problem, micro, pool);
+    SampleAnswer found = sample.answer(problem.h, control, work);
+    const bool few = double(found.rows.size()) < kMoved * sample.size();
+    const double asked = most_are_inside(problem.h) ? kAtEnds : kSurer + kChance / std::sqrt(sample.size());
+    if (few || found.at_ends < asked) return {};
+    if (found.at_ends > kCrowded)
+        found = sample.answer(widened(problem.h, std::sqrt(sample.each())), control, work);
+    Indices all(problem.size());
     std::iota(all.begin(), all.end(), 0);
-    std::mt19937 random(0);
-    std::sample(all.begin(), all.end(), std::back_inserter(some), std::min(kAsked, n / kOneOf), random);
-    const std::int64_t stride = block_stride(std::int64_t(some.size()));
-    const Aligned<float> room = aligned<float>(some.size() * std::size_t(stride));
-    GramBlock<float> block(problem.hessian, some, room.get(), stride, pool);
-    StandingFactor<float> standing(micro);
-    Dense<float, float> dense(problem.h, problem.classes, some, block, standing, micro, pool, nullptr);
-    const auto [least, most] = std::ranges::minmax(problem.h.slope);
-    const double eps = kCrude * (most - least);
-    std::vector<double> t(n, 0.0), g(n, 0.0), coefficient;
-    const AtEnd count{[&] {
-        work.entries += block.take_computed();
-        work.newtons += standing.take_made();
-    }};
-    dense.run(t, std::vector<double>(some.size()), eps, eps, kSteps * std::int64_t(some.size()), control);
-    Indices rows;
-    std::int64_t at_ends = 0;
-    for (const std::int64_t k : some) {
-        if (t[k] != 0) rows.push_back(k), coefficient.push_back(t[k]);
-        at_ends += is_at_end(problem.h, k, t[k]);
-    }
-    if (double(at_ends) <= kAtEnds * double(rows.size())) return {};
-    problem.hessian.accumulate(rows, coefficient, all, false, g.data(), pool);
-    work.entries += double(rows.size()) * double(n);
+    std::vector<double> g(all.size(), 0.0);
+    problem.hessian.accumulate(found.rows, found.coefficient, all, false, g.data(), pool);
+    work.entries += double(found.rows.size()) * double(problem.size());
     return g;
 }
 
@@ -142,14 +137,18 @@ std::optional<std::vector<double>> likely_ends(const Problem& problem, const std
     const Classes& classes = problem.classes;
     const Separable& h = problem.h;
     const bool many = problem.size() >= kManyEnds && problem.hessian.has_single() && !problem.hessian.keeps_entries();
-    if (!many || !classes.decoupled || classes.size() > kClasses || !ends_are_far(problem, t)) return std::nullopt;
+    if (!many || !classes.decoupled || classes.size() > kClasses || !ends_may_be_likely(problem, t)) return std::nullopt;
     const std::vector<double> g = gradient_of_sample(problem, micro, pool, control, work);
     if (g.empty() || !std::ranges::all_of(g, [](double x) { return std::isfinite(x); })) return std::nullopt;
-    std::vector<double> out(t.size());
-    for (std::int64_t k = 0; k < problem.size(); ++k) out[k] = h.left[h.offsets[k]];
+    std::vector<double> out = t;
     for (std::int64_t c = 0; c < classes.size(); ++c) {
         const std::int64_t first = classes.begin[c], last = classes.begin[c + 1];
-        std::vector<Place> places = places_of(h, g, first, last);
+        std::vector<Place> places;
+        for (std::int64_t k = first; k < last; ++k) {
+            if (!has_ends(h, k)) continue;
+            out[k] = h.left[h.offsets[k]];
+            add_places(h, k, g[k], places);
+        }
         if (!classes.is_free(c)) {
             raise(places, h, -sum_of(out, first, last), out);
             continue;
@@ -195,11 +194,12 @@ std::optional<std::vector<double>> likely_vertex(const Problem& problem, const s
     for (const std::int64_t c : asking) {
         const std::int64_t first = classes.begin[c], last = classes.begin[c + 1];
         double left = sum_of(t, first, last);
+        std::vector<Place> places;
         for (std::int64_t k = first; k < last; ++k) {
             out[k] = h.left[h.offsets[k]];
             left -= out[k];
+            add_places(h, k, g[k], places);
         }
-        std::vector<Place> places = places_of(h, g, first, last);
         raise(places, h, left, out);
     }
     return out;

@@ -24,8 +24,9 @@ namespace kdsl {
 std::optional<std::vector<double>> likely_vertex(const Problem& problem, const std::vector<double>& t, Pool& pool,
                                                  double& entries);
 
-// Where h is linear in pieces and most coordinates are at 0 inside one, which the answer has at ends (absolute and pinball
-// losses), the gradient is that of the answer for a sample. Nothing elsewhere, and where classes are coupled.
+// Where h is linear in pieces for most coordinates, and they are at 0, the gradient is that of the answer for a sample.
+// Nothing elsewhere, where classes are coupled, and where the sample's answer has too few coordinates at ends. Coordinates
+// that have curvature or no end, or that may rest between two pieces at 0 (in the tube of eps-SVR), stay where they are.
 std::optional<std::vector<double>> likely_ends(const Problem& problem, const std::vector<double>& t, const Micro& micro,
                                                Pool& pool, Control& control, Work& work);
 

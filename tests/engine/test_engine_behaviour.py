@@ -409,16 +409,26 @@ def test_the_iteration_limit_is_kept():
     assert got.status == "iteration_limit" and got.iterations == 1000
 
 
-@pytest.mark.parametrize(("strategy", "n"), [("working_set", 2500), ("full", 1000), ("full", 2500)])
-def test_a_limit_loses_nothing_of_what_was_counted(strategy, n):
+@pytest.mark.parametrize(
+    ("strategy", "n", "limit"), [("working_set", 2500, 8000), ("full", 1000, 1000), ("full", 2500, 1000)]
+)
+def test_a_limit_loses_nothing_of_what_was_counted(strategy, n, limit):
     """Of rows a step needs two at least; those that are stored are computed once."""
     X, y = clouds(n)
-    got = engine.solve(svc(gaussian(X), y, 10.0), kkt_tol=1e-9, max_iterations=1000, strategy=strategy)
+    got = engine.solve(svc(gaussian(X), y, 10.0), kkt_tol=1e-9, max_iterations=limit, strategy=strategy)
     assert got.status == "iteration_limit"
     assert got.facts["entries"] > 100 * n
     if strategy == "full":
         assert got.facts["entries"] < 2 * n * n
     assert (got.facts["outer"] > 0) == (n == 2500)
+
+
+def test_a_limit_inside_the_start_counts_too():
+    """All steps go to the sample whose answer is asked for first."""
+    X, y = clouds(2500)
+    got = engine.solve(svc(gaussian(X), y, 10.0), kkt_tol=1e-9, max_iterations=20, strategy="working_set")
+    assert got.status == "iteration_limit" and got.iterations == 20
+    assert got.facts["outer"] == 0 and got.facts["entries"] > 0
 
 
 def test_the_callback_sees_progress_and_may_stop():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from engine_problems import make_rows, no_rows, pieces, signed_atoms, value
@@ -153,6 +155,38 @@ def test_what_ends_far_from_0_starts_there(loss, rows):
     for found in (near, far):
         assert np.abs(problem.rows.matrix @ found.theta - problem.rows.target).max(initial=0.0) <= 1e-9
     assert near.iterations < 0.9 * far.iterations
+
+
+def overlapping(points, labels, C):
+    gram = LargeGram(NativeKernel("gaussian", points, 0.1))
+    h = box(np.full(len(labels), C), slope=-1.0)
+    return NormalForm((HilbertBlock("w", gram, signed_atoms(labels)),), h, make_rows(labels[None, :], [0.0]))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("more", [False, True], ids=["all", "few have no ends"])
+def test_classes_that_overlap_start_at_bounds(C, more):
+    """Most support vectors of the answer are at C; with a small C the sample is asked again with a larger one."""
+    X, y = two_clouds(LIKELY, d=3, seed=6)
+    problem = overlapping(X, y, C)
+    if more:  # quadratic losses at some examples
+        upper = np.where(np.arange(LIKELY) % 20, C, np.inf)
+        h = pieces(*([(0.0, u, 0.0 if np.isfinite(u) else 1 / C, -1.0)] for u in upper))
+        problem = replace(problem, separable=h)
+    near = engine.solve(problem, tol=1e-6, strategy="working_set")
+    far = engine.solve(problem, np.zeros(LIKELY), tol=1e-6, strategy="working_set")
+    assert near.status == far.status == "solved"
+    assert near.iterations < 0.9 * far.iterations
+    assert abs(problem.rows.matrix @ near.theta).max() <= 1e-9 * near.theta.sum()
+    reached = value(problem, far.theta)
+    assert abs(value(problem, near.theta) - reached) <= 2e-6 * abs(reached)
+
+
+def test_where_few_support_vectors_are_to_be_expected_none_are():
+    """Two points, each many times: two multipliers are enough."""
+    y = np.where(np.arange(3000) % 2, 1.0, -1.0)
+    found = engine.solve(overlapping(np.outer(y, np.ones(4)), y, 1.0), tol=1e-6, strategy="working_set")
+    assert found.status == "solved" and found.iterations < 10
 
 
 def test_equal_targets_have_nothing_to_sample():
