@@ -385,30 +385,36 @@ void KernelBlocks::accumulate(const std::vector<std::int64_t>& row_index, const 
     pool.run(all->parts(), [&](std::int64_t part, int worker) { all->take(part, worker); });
 }
 
+bool KernelBlocks::serves_twice(std::int64_t count, bool exact) const {
+    return kernel_.kind != Kind::linear && same_points() && !rows_source_.sparse() && (exact || !has_limbs()) &&
+           count * rows_source_.features <= kKept;
+}
+
 template <class T>
-std::vector<double> KernelBlocks::product(const std::vector<double>& v, Pool& pool) {
-    std::vector<std::int64_t> all(v.size());
-    std::iota(all.begin(), all.end(), 0);
-    const bool in_parts = sizeof(T) == sizeof(float) && has_limbs();
-    const bool fits = std::int64_t(v.size()) * rows_source_.features <= kKept;
-    if (kernel_.kind != Kind::linear && !rows_source_.sparse() && !in_parts && fits) {
+std::vector<double> KernelBlocks::product(const std::vector<std::int64_t>& index, const std::vector<double>& v,
+                                          Pool& pool) {
+    if (serves_twice(std::int64_t(index.size()), sizeof(T) == sizeof(double))) {
         Copy<T>& points = copy<T>(pool);
+        const Gathered<T> rows(*points.rows, index, pool);
         Kept<T> once;
-        const Kept<T>* columns = kept(points, all, pool);
-        if (columns == nullptr) columns = &(once = packed(points, all, pool));
-        return symmetric_product(form_of(points, false), *points.rows, columns->panels.get(), columns->biases.get(), v,
-                                 micro_, pool);
+        const Kept<T>* columns = kept(points, index, pool);
+        if (columns == nullptr) columns = &(once = packed(points, index, pool));
+        const BothWays<T> both{rows.dense.get(), rows.bias.data(), columns->panels.get(), columns->biases.get(),
+                               points.rows->features()};
+        return symmetric_product(form_of(points, false), both, v, micro_, pool);
     }
     std::vector<double> out(v.size());
     const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
         std::copy_n(sums, count, &out[first]);
     };
-    accumulate<T>(all, v, all, take, pool);
+    accumulate<T>(index, v, index, take, pool);
     return out;
 }
 
-template std::vector<double> KernelBlocks::product<float>(const std::vector<double>&, Pool&);
-template std::vector<double> KernelBlocks::product<double>(const std::vector<double>&, Pool&);
+template std::vector<double> KernelBlocks::product<float>(const std::vector<std::int64_t>&, const std::vector<double>&,
+                                                          Pool&);
+template std::vector<double> KernelBlocks::product<double>(const std::vector<std::int64_t>&, const std::vector<double>&,
+                                                           Pool&);
 
 #define KDSL_BLOCKS_IN(T)                                                                                             \
     template void KernelBlocks::block<T>(const std::vector<std::int64_t>&, const std::vector<std::int64_t>&,          \

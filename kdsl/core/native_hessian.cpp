@@ -26,8 +26,8 @@ bool fits_single(const KernelSpec& kernel, const Extent& extent) {
 
 // Coordinates whose entries tell what rounding does to them.
 constexpr std::int64_t kSample = 64;
-// Sums over more than this part of all entries are had from the half on one side of the diagonal.
-constexpr double kMutual = 0.75;
+// Points whose values with themselves are had from one side of the diagonal, at least; and so many for each feature.
+constexpr std::int64_t kMutual = 1000, kMutualEach = 25;
 
 PointSource centred(PointSource points, const std::vector<double>& centre) {
     points.centre = points.sparse() || centre.empty() ? nullptr : centre.data();
@@ -128,7 +128,7 @@ void NativeHessian::prepare(Pool& pool) {
         if (!linear_ && 2 * (last - first) > points_) {
             std::vector<double> weight(points_, 0.0);
             for (std::int64_t e = first; e < last; ++e) weight[atoms_.point[e]] += atoms_.coefficient[e];
-            product_.push_back(blocks_.product<double>(weight, pool));
+            product_.push_back(blocks_.product<double>(all, weight, pool));
             continue;
         }
         std::vector<double> image(points_);
@@ -358,19 +358,28 @@ std::unique_ptr<Sums> NativeHessian::sums(const Indices& rows, const std::vector
     return std::make_unique<SingleSums>(*this, rows, coefficient, cols, false, f, pool);
 }
 
-// Of atoms of one point each, by what all of them have in common: each kernel value serves two.
-void NativeHessian::accumulate_all(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
-                                   bool exact, double* f, Pool& pool) {
-    Indices every(size());
-    std::iota(every.begin(), every.end(), 0);
-    const Single& atom = single_or_all(every, all_);
-    std::vector<double> weight(points_, 0.0);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        if (const std::int64_t k = rows[i], p = atom.points[k]; p >= 0) weight[p] += coefficient[i] * atom.scale[k];
+// Of atoms of one point each, over all of them: what `rows` have in common with themselves serves two each.
+void NativeHessian::accumulate_all(const Indices& rows, const std::vector<double>& coefficient, bool exact, double* f,
+                                   Pool& pool) {
+    const Single from = single(rows);
+    Indices points, others;
+    std::vector<double> weight;
+    std::vector<char> done(std::size_t(size()), 0);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        done[rows[i]] = 1;
+        if (from.points[i] < 0) continue;
+        points.push_back(from.points[i]);
+        weight.push_back(coefficient[i] * from.scale[i]);
+    }
     const std::vector<double> sums =
-        exact ? blocks_.product<double>(weight, pool) : blocks_.product<float>(weight, pool);
-    for (const std::int64_t k : cols)
-        if (const std::int64_t p = atom.points[k]; p >= 0) f[k] += atom.scale[k] * sums[p];
+        exact ? blocks_.product<double>(points, weight, pool) : blocks_.product<float>(points, weight, pool);
+    for (std::size_t i = 0, p = 0; i < rows.size(); ++i)
+        if (from.points[i] >= 0) f[rows[i]] += from.scale[i] * sums[p++];
+    for (std::int64_t k = 0; k < size(); ++k)
+        if (!done[k]) others.push_back(k);
+    if (others.empty()) return;
+    SingleSums rest(*this, rows, coefficient, others, exact, f, pool);
+    pool.run(rest.parts(), [&](std::int64_t part, int worker) { rest.take(part, worker); });
 }
 
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& weight, const Indices& cols, bool exact,
@@ -383,9 +392,9 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& w
 
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                                bool exact, double* f, Pool& pool) {
-    if (distinct_ && points_ == size() && (exact || !rough_) &&
-        double(rows.size()) * double(cols.size()) > kMutual * double(points_) * double(points_))
-        return accumulate_all(rows, coefficient, cols, exact, f, pool);
+    const std::int64_t m = std::int64_t(rows.size()), many = std::max(kMutual, kMutualEach * features_);
+    if (m >= many && distinct_ && std::int64_t(cols.size()) == size() && (exact || !rough_) && blocks_.serves_twice(m, exact))
+        return accumulate_all(rows, coefficient, exact, f, pool);
     if (distinct_) {
         SingleSums all(*this, rows, coefficient, cols, exact, f, pool);
         return pool.run(all.parts(), [&](std::int64_t part, int worker) { all.take(part, worker); });

@@ -77,8 +77,7 @@ private:
     Indices points_of(const Indices& set);
     void accumulate(const Indices& rows, const std::vector<double>& weight, const Indices& cols, bool exact,
                     const KernelBlocks::Take& take, Pool& pool);
-    void accumulate_all(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
-                        double* f, Pool& pool);
+    void accumulate_all(const Indices& rows, const std::vector<double>& coefficient, bool exact, double* f, Pool& pool);
     double times(std::int64_t k, const std::vector<double>& values) const;
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
 

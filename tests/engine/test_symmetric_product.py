@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from engine_problems import kernel_matrix
+from engine_problems import kernel_matrix, no_rows, svc
+from test_lattice import LargeGram
 
 from kdsl import _core
 from kdsl.binding import expansions
 from kdsl.binding.expansions import Expansion
 from kdsl.binding.gram import KernelGram
 from kdsl.binding.kernels import Gaussian, Polynomial
+from kdsl.solving.backends import engine
 from kdsl.solving.native_kernel import NativeKernel
 
 KINDS = ("linear", "polynomial", "gaussian", "laplacian", "sigmoid")
@@ -94,3 +98,30 @@ def test_points_too_large_to_be_packed_at_once_are_not() -> None:
     points, others = _core.Points.dense(X), _core.Points.dense(X.copy())
     got = _core.kernel_product("gaussian", 1 / d, 0.0, 1, points, v, points, 2, False)
     assert np.array_equal(got, _core.kernel_product("gaussian", 1 / d, 0.0, 1, points, v, others, 2, False))
+
+
+@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512", "amx"])
+@pytest.mark.parametrize("carrying", [1100, 1700, 2000])
+def test_a_start_is_measured_among_its_own_points_and_beside_them(
+    carrying: int, isa: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gradient at a start: values among the points that carry something serve two of them each."""
+    monkeypatch.setenv("KDSL_ISA", isa)
+    try:
+        _core.isa()
+    except RuntimeError:
+        pytest.skip(f"this processor has no {isa}")
+    n, rng = 2000, np.random.default_rng(carrying)
+    X = rng.normal(size=(n, 4))
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    theta = np.zeros(n)
+    theta[rng.permutation(n)[:carrying]] = 0.5
+    problem = svc(LargeGram(NativeKernel("gaussian", X, 0.3)), y, 1.0)
+    problem = replace(problem, rows=no_rows(n))
+    got = engine.solve(problem, theta, kkt_tol=1e9, strategy="working_set")
+    assert got.status == "solved" and got.iterations == 0
+    assert np.array_equal(got.theta, theta)
+    v = y * theta
+    K = kernel_matrix(NativeKernel("gaussian", X, 0.3), X, X)
+    wanted = 0.5 * v @ K @ v - theta.sum()
+    assert abs(got.facts["value"] - wanted) <= 1e-5 * abs(wanted)
