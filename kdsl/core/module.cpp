@@ -277,7 +277,8 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
             std::copy_n(sums, count, &out[first]);
         };
         if (same)
-            out = single ? blocks.product<float>(row_index, weight, pool) : blocks.product<double>(row_index, weight, pool);
+            out = single ? blocks.product<float>(row_index, weight, pool)
+                         : blocks.product<double>(row_index, weight, pool);
         else if (single)
             blocks.accumulate<float>(row_index, weight, col_index, take, pool);
         else

@@ -393,8 +393,8 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& w
 void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols,
                                bool exact, double* f, Pool& pool) {
     const std::int64_t m = std::int64_t(rows.size()), many = std::max(kMutual, kMutualEach * features_);
-    if (m >= many && distinct_ && std::int64_t(cols.size()) == size() && (exact || !rough_) && blocks_.serves_twice(m, exact))
-        return accumulate_all(rows, coefficient, exact, f, pool);
+    const bool every = distinct_ && std::int64_t(cols.size()) == size() && (exact || !rough_);
+    if (every && m >= many && blocks_.serves_twice(m, exact)) return accumulate_all(rows, coefficient, exact, f, pool);
     if (distinct_) {
         SingleSums all(*this, rows, coefficient, cols, exact, f, pool);
         return pool.run(all.parts(), [&](std::int64_t part, int worker) { all.take(part, worker); });

@@ -81,7 +81,7 @@ private:
     double times(std::int64_t k, const std::vector<double>& values) const;
     std::optional<std::pair<std::size_t, double>> multiple_of(std::size_t h) const;
 
-    std::optional<ThinPoints> thin_;
+    std::optional<ThinPoints> thin_;          // what is left of dense points, where that is little
     PointSource source_;
     std::vector<double> centre_;
     std::int64_t points_, features_;

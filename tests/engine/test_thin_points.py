@@ -1,4 +1,4 @@
-"""Dense points with most features in common: predictions and solves by what is left of them, on every instruction set."""
+"""Dense points with most features in common: predicted and solved by what is left of them, on every instruction set."""
 
 from __future__ import annotations
 
