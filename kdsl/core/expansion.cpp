@@ -66,7 +66,7 @@ struct Expansion::Room {
 Expansion::Expansion(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
                      const Micro& micro, int threads)
     : kernel_(kernel), points_(points), centre_(std::move(centre)), micro_(micro) {
-    if (!LimbPoints::serve(kernel, points, micro)) thin_ = ThinPoints::of(kernel, points, threads);
+    if (!LimbPoints::serve(kernel, points, micro)) thin_ = ThinPoints::of(kernel, points, centre_, threads);
     if (thin_) {
         centre_ = thin_->centre();
         points_ = thin_->source();

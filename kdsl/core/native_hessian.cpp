@@ -35,10 +35,10 @@ PointSource centred(PointSource points, const std::vector<double>& centre) {
 }
 
 // Where points are rounded for speed, that gains as much.
-std::optional<ThinPoints> thin_if_worth(const KernelSpec& kernel, const PointSource& points, const Micro& micro,
-                                        int threads) {
+std::optional<ThinPoints> thin_if_worth(const KernelSpec& kernel, const PointSource& points,
+                                        const std::vector<double>& middle, const Micro& micro, int threads) {
     if (kernel.kind == Kind::linear || LatticePoints::serve(kernel, points, micro)) return std::nullopt;
-    return ThinPoints::of(kernel, points, threads);
+    return ThinPoints::of(kernel, points, middle, threads);
 }
 
 KernelBlocks::Take into(std::vector<double>& image) {
@@ -51,7 +51,7 @@ KernelBlocks::Take into(std::vector<double>& image) {
 
 NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
                              Atoms atoms, const Micro& micro, int threads)
-    : thin_(thin_if_worth(kernel, points, micro, threads)),
+    : thin_(thin_if_worth(kernel, points, centre, micro, threads)),
       source_(thin_ ? thin_->source() : points),
       centre_(std::move(centre)),
       points_(points.count),

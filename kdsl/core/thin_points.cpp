@@ -15,8 +15,9 @@ constexpr std::int64_t kFewest = 64;
 constexpr double kThin = 0.35;
 constexpr std::int64_t kTaken = 128;  // points in one task
 
-// For each feature the value that more than half of the points `step` apart have, if there is one (Boyer, Moore 1991).
-std::vector<double> majority(const PointSource& points, std::int64_t step) {
+// For each feature the value that more than half of the points `step` apart have (Boyer, Moore 1991); where none has,
+// what there is in the `middle`: a point that is far from all others is not to be subtracted from them.
+std::vector<double> majority(const PointSource& points, std::int64_t step, const std::vector<double>& middle) {
     std::vector<double> value(std::size_t(points.features), 0.0);
     std::vector<std::int64_t> votes(value.size(), 0);
     for (std::int64_t i = 0; i < points.count; i += step) {
@@ -26,6 +27,13 @@ std::vector<double> majority(const PointSource& points, std::int64_t step) {
             votes[f] += x[f] == value[f] ? 1 : -1;
         }
     }
+    std::vector<std::int64_t> others(value.size(), 0);
+    for (std::int64_t i = 0; i < points.count; i += step)
+        for (std::size_t f = 0; f < value.size(); ++f)
+            others[f] += points.dense[i * points.features + std::int64_t(f)] != value[f];
+    const std::int64_t looked = (points.count + step - 1) / step;
+    for (std::size_t f = 0; f < value.size(); ++f)
+        if (2 * others[f] >= looked) value[f] = middle.empty() ? 0.0 : middle[f];
     return value;
 }
 
@@ -43,12 +51,13 @@ std::int64_t left_of(const double* x, const std::vector<double>& centre, std::in
 
 }  // namespace
 
-std::optional<ThinPoints> ThinPoints::of(const KernelSpec& kernel, const PointSource& points, int threads) {
+std::optional<ThinPoints> ThinPoints::of(const KernelSpec& kernel, const PointSource& points,
+                                         const std::vector<double>& middle, int threads) {
     if (points.sparse() || points.features < kFewest || points.count == 0) return std::nullopt;
     const std::int64_t step = (points.count + kSample - 1) / kSample;
     const bool differences = kernel.kind == Kind::gaussian || kernel.kind == Kind::laplacian;
     std::vector<double> centre(std::size_t(points.features), 0.0);
-    if (differences) centre = majority(points, step);
+    if (differences) centre = majority(points, step, middle);
     std::int64_t left = 0, all = 0;
     for (std::int64_t i = 0; i < points.count; i += step, all += points.features)
         for (std::int64_t f = 0; f < points.features; ++f) left += points.dense[i * points.features + f] != centre[f];

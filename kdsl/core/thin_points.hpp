@@ -14,8 +14,10 @@ namespace kdsl {
 class ThinPoints {
 public:
     // Nothing where points are sparse already, have few features, or too much would be left of them, by a sample. Only for
-    // a kernel of differences anything is subtracted. At the points so many threads look.
-    static std::optional<ThinPoints> of(const KernelSpec& kernel, const PointSource& points, int threads);
+    // a kernel of differences anything is subtracted: of features without a usual value, that of the `middle`, if there is
+    // one. At the points so many threads look.
+    static std::optional<ThinPoints> of(const KernelSpec& kernel, const PointSource& points,
+                                        const std::vector<double>& middle, int threads);
 
     // What was subtracted, and what is left; it looks into this object.
     const std::vector<double>& centre() const { return centre_; }

@@ -59,6 +59,21 @@ def test_points_that_are_not_thin_are_left_as_they_are():
     assert expansion_of("gaussian", np.ones((1, 64))).thin
 
 
+def test_features_without_a_usual_value_are_centred():
+    """Far from the origin, or with one value far from all others: neither costs digits."""
+    rng = np.random.default_rng(5)
+    P = ink(rng, 341)
+    P[:, 0] += 1000.0
+    P[0, 1] = 1e5  # the first of the sample
+    X, Z = P[:301], P[301:].astype(np.float32)
+    coefficient = rng.normal(size=301)
+    expansion = expansion_of("gaussian", X, centre=X.mean(axis=0))
+    assert expansion.thin
+    wanted = coefficient @ kernel_matrix(NativeKernel("gaussian", X, 0.01, OFFSET, DEGREE), X, Z.astype(np.float64))
+    got = expansion.values(coefficient, _core.Points.dense(Z.astype(np.float64)), 2, False)
+    assert np.abs(got - wanted).max() <= 1e-10 * np.abs(coefficient).sum()
+
+
 @pytest.mark.parametrize("isa", RUNNABLE)
 @pytest.mark.parametrize("strategy", ["full", "stored_rows", "working_set"])
 def test_solves_meet_the_tolerance_and_say_how(strategy, isa, monkeypatch):
