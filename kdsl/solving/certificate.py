@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +20,7 @@ from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
 from kdsl.solving.directions import directions_of
 from kdsl.solving.loss_residuals import loss_residual
-from kdsl.solving.normal_form import Floats, GramOracle, NormalForm, Rows
+from kdsl.solving.normal_form import Floats, NormalForm, Rows, expanded
 from kdsl.solving.quiet_products import dot
 
 
@@ -85,19 +84,8 @@ class Products:
         expansions = tuple(
             np.asarray(block.atoms @ theta + (0.0 if block.shift is None else block.shift)) for block in problem.blocks
         )
-        images = tuple(_image(block.gram, v) for block, v in zip(problem.blocks, expansions, strict=True))
+        images = tuple(expanded(block.gram, v) for block, v in zip(problem.blocks, expansions, strict=True))
         return Products(expansions, images)
-
-
-@runtime_checkable
-class Expands(Protocol):
-    """A Gram oracle may offer this: K v for once, of which nothing is kept."""
-
-    def expand(self, coefficients: Floats) -> Floats: ...
-
-
-def _image(gram: GramOracle, v: Floats) -> Floats:
-    return gram.expand(v) if isinstance(gram, Expands) else gram.matvec(v)
 
 
 def normal_form_value(problem: NormalForm, theta: Floats, products: Products) -> float:

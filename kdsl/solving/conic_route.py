@@ -6,8 +6,10 @@ import time
 from dataclasses import replace
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.attempts import FELL_SHORT
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.backends.registry import find_backend
+from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_point import joined, nothing
 from kdsl.solving.conic_primal import solve_conic_primal
 from kdsl.solving.entropic_form import with_entropies
@@ -22,31 +24,38 @@ LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not
 
 def solve_beyond(
     posed: Posed, lowered: Lowered, options: Options, backend: str | None, progress: Progress | None
-) -> tuple[RawSolution, Route]:
-    """The solution of a problem that is no quadratic program, and the route it took."""
+) -> tuple[RawSolution, Point, Route]:
+    """The solution of a problem that is no quadratic program, what it proves, and the route it took."""
     if not posed.energies.dual.entropies:
         what = "norms that no single multiplier squares"
         if backend not in (None, "cvxpy"):
             raise KdslError([_no_quadratic_program(find_backend(backend).name, what)])
-        return _conic(posed, lowered, options), _by_cvxpy(what)
+        return _by_cvxpy(posed, lowered, options, what)
     what = "an entropy in the dual"
-    if backend == "cvxpy":
-        return _conic(posed, lowered, options), _by_cvxpy(what)
     problem = with_entropies(posed, lowered)
     facts = facts_of(problem)
-    if backend is None and find_backend("newton").refusal(facts) is not None:
-        return _conic(posed, lowered, options), _by_cvxpy(what)
+    if backend == "cvxpy" or (backend is None and find_backend("newton").refusal(facts) is not None):
+        return _by_cvxpy(posed, lowered, options, what)
     chosen = route(facts, backend, options.tol)
     found = chosen.backend.solve(problem, options, None, progress)
-    if backend is None and found.status == "stalled":
-        following = next_route(replace(chosen, alternatives=(find_backend("cvxpy"),)), found.message)
-        assert following is not None
-        return _conic(posed, lowered, options), following
-    return found, chosen
+    point = certify(posed, found.theta, lowered=lowered)
+    proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
+    if proven or backend is not None or found.status not in FELL_SHORT or _points(posed) > LARGEST:
+        return found, point, chosen
+    why = f"{found.message}; the relative gap is {point.certificate.rel_gap:.1e}"
+    following = next_route(replace(chosen, alternatives=(find_backend("cvxpy"),)), why)
+    assert following is not None
+    other = _conic(posed, lowered, options)
+    reached = certify(posed, other.theta, lowered=lowered)
+    if reached.certificate.rel_gap < point.certificate.rel_gap:
+        return other, reached, following
+    return found, point, replace(chosen, warnings=following.warnings)
 
 
-def _by_cvxpy(what: str) -> Route:
-    return Route(find_backend("cvxpy"), f"{what}: a conic program, solved by Clarabel through CVXPY")
+def _by_cvxpy(posed: Posed, lowered: Lowered, options: Options, what: str) -> tuple[RawSolution, Point, Route]:
+    found = _conic(posed, lowered, options)
+    chosen = Route(find_backend("cvxpy"), f"{what}: a conic program, solved by Clarabel through CVXPY")
+    return found, certify(posed, found.theta, lowered=lowered), chosen
 
 
 def _no_quadratic_program(name: str, what: str) -> Diagnostic:
@@ -60,7 +69,7 @@ def _no_quadratic_program(name: str, what: str) -> Diagnostic:
 
 def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
     """The optimum of the primal as a conic program, with the multipliers of its conditions as the dual point."""
-    size = max((space.size for space in posed.spaces.values()), default=0)
+    size = _points(posed)
     if size > LARGEST:
         raise KdslError(
             [
@@ -80,3 +89,7 @@ def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
         return RawSolution(nothing(posed, lowered), 0, "solver_error", message, seconds)
     theta = joined(posed, lowered, answer.multipliers, answer.vectors)
     return RawSolution(theta, answer.iterations, "solved", answer.status, seconds)
+
+
+def _points(posed: Posed) -> int:
+    return max((space.size for space in posed.spaces.values()), default=0)

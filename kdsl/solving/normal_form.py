@@ -10,7 +10,7 @@ linear-quadratic and +inf outside [lower_k, upper_k]; where a loss is logarithmi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,18 @@ class GramOracle(Protocol):
     def matvec(self, vector: Floats) -> Floats:
         """K @ vector in float64, computed in blocks."""
         ...
+
+
+@runtime_checkable
+class Expands(Protocol):
+    """A Gram oracle may offer this: K v for once, of which nothing is kept."""
+
+    def expand(self, coefficients: Floats) -> Floats: ...
+
+
+def expanded(gram: GramOracle, v: Floats) -> Floats:
+    """K v, by the quickest way for a few of them."""
+    return gram.expand(v) if isinstance(gram, Expands) else gram.matvec(v)
 
 
 @dataclass(frozen=True, eq=False)

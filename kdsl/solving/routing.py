@@ -212,7 +212,7 @@ METHODS: dict[str, Callable[[Facts], str]] = {
     "engine": _directions,
     "lowrank": _primal_side,
     "sparse-linear": lambda facts: "coordinate descent with w at hand, for linear kernels on sparse points",
-    "newton": lambda facts: "Newton's method on the dual",
+    "newton": lambda facts: "Newton's method",
     "reference": lambda facts: "small enough for the reference",
     "coordinate": lambda facts: "one multiplier at a time",
     "osqp": lambda facts: "an explicit quadratic program, by osqp",

@@ -71,8 +71,7 @@ def solve_posed(
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
         if posed.energies.dual.entropies or posed.energies.conic:
-            raw, chosen = solve_beyond(posed, lowered, options, backend, progress)
-            point = certify(posed, raw.theta)
+            raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
         else:
             _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
@@ -100,8 +99,7 @@ def _as_a_cone(
         return None
     conic = replace(posed, energies=conic_form(posed.derivation))
     lowered = lower(conic.energies, conic.values, conic.spaces, saturated=conic.saturated)
-    found, chosen = solve_beyond(conic, lowered, options, None, None)
-    reached = certify(conic, found.theta)
+    found, reached, chosen = solve_beyond(conic, lowered, options, None, None)
     if not reached.certificate.rel_gap < point.certificate.rel_gap:
         return None
     return conic, reached, found, chosen

@@ -64,7 +64,7 @@ TABLE = [
         replace(BOX_WITH_ROW, entropies=200),
         frozenset(),
         "newton",
-        "one row and entropies, 200 multipliers: Newton's method on the dual",
+        "one row and entropies, 200 multipliers: Newton's method",
     ),
     (
         SYSTEM,

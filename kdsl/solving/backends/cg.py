@@ -18,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
-from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
-from kdsl.solving.native_kernel import rough_product
+from kdsl.solving.hessian_products import HessianProducts
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
@@ -69,7 +68,7 @@ def solve(
         g = system.project(r)
         rg = float(r @ g)
         d = rg / before * d - g
-        along = system.times(d, system.single)
+        along = system.hessian.times(d, system.single)
         bend = float(d @ along)
         if system.single and not bend > 0:
             system.single, r, before = False, system.residual(t), np.inf
@@ -81,7 +80,7 @@ def solve(
         r = system.reduce(r + rg / bend * along)
         before = rg
         iteration += 1
-    facts = {"relative_gap": gap, "products": system.products, "single_products": system.single_products}
+    facts = {"relative_gap": gap, "products": system.hessian.exact, "single_products": system.hessian.rough}
     return RawSolution(t, iteration, status, message, time.perf_counter() - began, facts)
 
 
@@ -102,43 +101,21 @@ class _System:
     """H as an operator, and the projection on the null space of A in the metric of diag(H)."""
 
     def __init__(self, problem: NormalForm, threads: int | None) -> None:
-        h = problem.separable
-        self.rough = [rough_product(block.gram, threads) for block in problem.blocks]
-        self.single = all(product is not None for product in self.rough)
-        self.blocks = [(b, sp.csr_array(b.atoms), sp.csr_array(b.atoms.T)) for b in problem.blocks]
-        self.points = [linear_points(block) for block in problem.blocks]
-        self.curvature, self.p = h.curvature, h.slope.astype(float)
-        self.constant = problem.constant + float(h.value.sum())
-        diagonal = h.curvature.astype(float)
-        for block, _, across in self.blocks:
-            diagonal = diagonal + across.power(2) @ block.gram.diagonal()
-            if block.shift is not None:
-                image = block.gram.matvec(block.shift)
-                self.p = self.p + across @ image
-                self.constant += 0.5 * float(block.shift @ image)
+        self.hessian = HessianProducts(problem, threads)
+        self.single = self.hessian.single
+        self.curvature = self.hessian.curvature
+        diagonal = self.hessian.diagonal()
         self.metric = np.where(diagonal > 0, diagonal, 1.0)
         self.A, self.a = sp.csr_array(problem.rows.matrix), np.asarray(problem.rows.target, float)
         self.inverse = np.linalg.pinv((self.A @ sp.diags_array(1 / self.metric) @ self.A.T).toarray(), hermitian=True)
         self.plain = np.linalg.pinv((self.A @ self.A.T).toarray(), hermitian=True)
-        self.products, self.single_products, self.value = 0, 0, 0.0
+        self.value = 0.0
 
     def residual(self, t: Floats) -> Floats:
         """H t + p + A'm; the objective at t is left in `value`."""
-        image = self.times(t)
-        self.value = float(t @ (image / 2 + self.p)) + self.constant
-        return self.reduce(image + self.p)
-
-    def times(self, t: Floats, single: bool = False) -> Floats:
-        self.products += not single
-        self.single_products += single
-        image: Floats = self.curvature * t
-        for (block, atoms, across), X, rough in zip(self.blocks, self.points, self.rough, strict=True):
-            v = atoms @ t
-            if single and rough is not None:
-                image = image + across @ rough(v)
-            else:
-                image = image + across @ (block.gram.matvec(v) if X is None else X @ (X.T @ v))
-        return image
+        image = self.hessian.times(t)
+        self.value = float(t @ (image / 2 + self.hessian.linear)) + self.hessian.constant
+        return self.reduce(image + self.hessian.linear)
 
     def feasible(self, t: Floats) -> tuple[Floats, bool]:
         """The nearest point that meets the rows, and whether there is one."""
