@@ -28,5 +28,5 @@ def shared() -> Path:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests wanted data that the repository does not hold."""
     skipped = terminalreporter.stats.get("skipped", [])
-    wanting = [report for report in skipped if "shared" in str(report.longrepr).lower()]
+    wanting = [report for report in skipped if "KDSL_SHARED" in str(report.longrepr)]
     terminalreporter.write_line(f"{len(wanting)} tests skipped for want of the shared data (KDSL_SHARED)")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from kdsl import allowance
 from kdsl.binding.table import Floats, Matrix, as_double, is_single
-from kdsl.solving.native_kernel import NativeKernel, centre_of, core_points
+from kdsl.solving.native_kernel import NativeKernel, centre_of, core_points, in_columns, in_rows
 from kdsl.solving.quiet_products import applied
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def block_rows(columns: int, memory: int) -> int:
 class Expansion:
     """points -> sum_j coefficients[j] kappa(x, support_j) for each point x, in float64.
 
+    Several columns of coefficients share the values of the kernel, and have a column each in the result.
     What depends on the support alone is computed once. Points in float32 are evaluated in single precision where the
     core finds that this is precise enough, see kdsl/core/expansion.hpp. In double precision a sample of what the core
     computes is compared with NumPy: the certificate stays independent of the code that solved the problem.
@@ -79,21 +80,22 @@ class Expansion:
     def _compiled(self, points: Matrix) -> Floats | None:
         """None where the core cannot, or does not agree with NumPy."""
         count = int(points.shape[0])
-        if self.support.shape[0] * count < WORTHWHILE or self.coefficients.ndim != 1:
+        if self.support.shape[0] * count < WORTHWHILE:
             return None
         if sp.issparse(self.support) != sp.issparse(points) or self.native is None:
             return None
         given = self.kernel.native(points)
         assert given is not None
-        at, coefficients = new_points(given.points), np.ascontiguousarray(self.coefficients, dtype=np.float64)
+        at, coefficients = new_points(given.points), in_rows(self.coefficients)
         many = self.support.shape[0] * count >= MANY
         threads = allowance.processors() if many else 1
         if many and is_single(points):
             rough = self.core.values(coefficients, at, threads, True)
             if rough is not None:
-                return rough
-        result = self.core.values(coefficients, at, threads, False)
-        assert result is not None
+                return in_columns(rough, self.coefficients)
+        values = self.core.values(coefficients, at, threads, False)
+        assert values is not None
+        result = in_columns(values, self.coefficients)
         return result if self._agrees(result, points) else None
 
     def _symmetric(self) -> Floats | None:
@@ -101,13 +103,14 @@ class Expansion:
         from kdsl import _core
 
         kernel, size = self.native, self.support.shape[0] ** 2
-        if size < WORTHWHILE or self.coefficients.ndim != 1 or kernel is None or sp.issparse(kernel.points):
+        if size < WORTHWHILE or kernel is None or sp.issparse(kernel.points):
             return None
         points = core_points(kernel, centre_of(kernel))
-        coefficients = np.ascontiguousarray(self.coefficients, dtype=np.float64)
+        coefficients = in_rows(self.coefficients)
         threads = allowance.processors() if size >= MANY else 1
         shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree)
-        result = _core.kernel_product(*shape, points, coefficients, points, threads, False)
+        values = _core.kernel_product(*shape, points, coefficients, points, threads, False)
+        result = in_columns(values, self.coefficients)
         return result if self._agrees(result, self.support) else None
 
     def _agrees(self, result: Floats, points: Matrix) -> bool:

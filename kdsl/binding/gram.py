@@ -66,17 +66,18 @@ class KernelGram:
 
     def expand(self, coefficients: Floats) -> Floats:
         """K @ coefficients, from the points that carry something; the matrix is used if it is kept already."""
-        carrying = np.flatnonzero(coefficients)
+        carries = coefficients != 0 if coefficients.ndim == 1 else (coefficients != 0).any(axis=1)
+        carrying = np.flatnonzero(carries)
         part = coefficients[carrying]
         full = vars(self).get("kept")
         if full is not None:
-            return np.asarray(np.einsum("ij,i->j", full[carrying], part))
+            return np.asarray(np.einsum("ij,i...->j...", full[carrying], part))
         expansion = self.kernel.expanding(self.points[carrying], part, self.memory)
         if not isinstance(expansion, Expansion) or len(carrying) < MUTUAL * self.size:
             return expansion(self.points)
-        result = np.empty(self.size)
+        result = np.empty(coefficients.shape)
         result[carrying] = expansion.at_support()
-        others = np.flatnonzero(coefficients == 0)
+        others = np.flatnonzero(~carries)
         if len(others):
             result[others] = expansion(self.points[others])
         return result

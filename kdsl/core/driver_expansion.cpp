@@ -65,6 +65,29 @@ double block_error(const Data& data, const KernelSpec& kernel, bool sparse, Pool
     return error;
 }
 
+// How far several vectors at once are from each of them alone: at other points, and among the points themselves.
+double shared_error(Expansion& expansion, const Data& support, const KernelSpec& kernel, bool sparse, const NewPoints& at,
+                    Pool& pool) {
+    constexpr std::int64_t kMany = 6;
+    const std::int64_t n = support.count, m = at.source.count;
+    std::vector<double> all;
+    for (std::int64_t k = 0; k < kMany * n; ++k) all.push_back(std::cos(double(k)));
+    const PointSource source = support.source(sparse);
+    KernelBlocks blocks(kernel, source, source, choose_micro());
+    std::vector<std::int64_t> index;
+    for (std::int64_t i = 0; i < n; ++i) index.push_back(i);
+    const std::vector<double> there = expansion.values(all, at, pool), here = blocks.product<double>(index, all, pool);
+    double error = 0;
+    for (std::int64_t v = 0; v < kMany; ++v) {
+        const std::vector<double> one(all.begin() + v * n, all.begin() + (v + 1) * n);
+        const std::vector<double> beside = expansion.values(one, at, pool);
+        const std::vector<double> among = blocks.product<double>(index, one, pool);
+        for (std::int64_t j = 0; j < m; ++j) error = std::max(error, std::abs(there[v * m + j] - beside[j]));
+        for (std::int64_t j = 0; j < n; ++j) error = std::max(error, std::abs(here[v * n + j] - among[j]));
+    }
+    return error;
+}
+
 }  // namespace
 
 bool kernels_are_evaluated() {
@@ -93,9 +116,12 @@ bool kernels_are_evaluated() {
             }
             const double block = block_error<double>(support, kernel, sparse, pool);
             const double rough_block = block_error<float>(support, kernel, sparse, pool);
-            const bool fine = error < 1e-11 && rough_error < 1e-3 && block < 1e-13 && rough_block < 1e-5;
-            std::printf("%s kernels, %ld features, sparse %d: %.1e, %.1e; blocks %.1e, %.1e\n", fine ? "ok  " : "FAIL",
-                        long(features), int(sparse), error, rough_error, block, rough_block);
+            const double shared = shared_error(expansion, support, kernel, sparse, at, pool);
+            const bool fine =
+                error < 1e-11 && rough_error < 1e-3 && block < 1e-13 && rough_block < 1e-5 && shared < 1e-11;
+            std::printf("%s kernels, %ld features, sparse %d: %.1e, %.1e; blocks %.1e, %.1e; shared %.1e\n",
+                        fine ? "ok  " : "FAIL", long(features), int(sparse), error, rough_error, block, rough_block,
+                        shared);
             good = good && fine;
         }
     return good;

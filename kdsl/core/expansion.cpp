@@ -44,21 +44,25 @@ bool fits_single(const KernelSpec& kernel, std::int64_t features, double largest
 
 }  // namespace
 
-// The panels of one task, the sums of some rows over one of them, and the values.
+// The panels of one task, the sums of some rows over one of them, values that several sums share, and what they add up to:
+// for each vector of coefficients a number for each point.
 template <class T>
 struct Expansion::Room {
-    std::int64_t stride;  // from one panel to the next
+    std::int64_t many, stride, length;  // from one panel to the next, and from one vector's results to the next
     Aligned<T> panel;
     Aligned<Bias<T>> bias;
-    Aligned<Value<T>> sum;
+    Aligned<Value<T>> sum, values;
     std::vector<double> value;
 
-    Room(std::int64_t features, std::int64_t panels)
-        : stride(std::max<std::int64_t>(features, 1) * std::int64_t(kPanel<T>)),
+    Room(std::int64_t features, std::int64_t panels, std::int64_t many)
+        : many(many),
+          stride(std::max<std::int64_t>(features, 1) * std::int64_t(kPanel<T>)),
+          length(panels * std::int64_t(kPanel<T>)),
           panel(aligned<T>(std::size_t(panels * stride))),
           bias(aligned<Bias<T>>(std::size_t(panels) * kPanel<T>)),
-          sum(aligned<Value<T>>(2 * kPanel<T>)),
-          value(std::size_t(panels) * kPanel<T>) {
+          sum(aligned<Value<T>>(std::size_t(many + 1) * kPanel<T>)),
+          values(aligned<Value<T>>(many > 1 ? std::size_t(kMostRows<T> + kTileRows) * kPanel<T> : 1)),
+          value(std::size_t(many * length)) {
         std::memset(panel.get(), 0, std::size_t(panels * stride) * sizeof(T));
     }
 };
@@ -190,26 +194,33 @@ void Expansion::add_rows(const PointsOf<T>& rows, const std::vector<Value<T>>& w
     const std::int64_t features = std::max<std::int64_t>(rows.features(), 1);
     const std::int64_t fitting = kRowBytes<T> / (features * std::int64_t(sizeof(T))) / kRowStep<T> * kRowStep<T>;
     const std::int64_t step = rows.sparse() ? kMostRows<T> : std::clamp(fitting, kRowStep<T>, kMostRows<T>);
-    Value<T>* const sum = room.sum.get();
-    std::fill_n(room.value.begin(), panels * P, 0.0);
+    const std::size_t all = std::size_t(rows.count()), many = std::size_t(room.many);
+    Value<T>*const sum = room.sum.get(), *const one = sum + many * P;
+    std::fill(room.value.begin(), room.value.end(), 0.0);
     for (std::int64_t r = 0; r < rows.count(); r += step) {
         const std::int64_t some = std::min(step, rows.count() - r);
         for (std::int64_t p = 0; p < panels; ++p) {
             const T* const panel = room.panel.get() + p * room.stride;
             const Bias<T>* const bias = room.bias.get() + p * P;
-            std::fill_n(sum, P, Value<T>(0));
-            if (!rows.sparse()) {
+            std::fill_n(sum, many * P, Value<T>(0));
+            if (rows.sparse()) {
+                if constexpr (std::is_floating_point_v<T>)
+                    for (std::int64_t i = r; i < r + some; ++i) {
+                        loops.sparse(form, panel, bias, rows.feature(i), rows.value(i),
+                                     std::size_t(rows.nonzeros(i)), rows.row_bias(i), one);
+                        for (std::size_t m = 0; m < many; ++m)
+                            for (std::int64_t k = 0; k < P; ++k) sum[m * P + k] += weight[m * all + i] * one[k];
+                    }
+            } else if (many > 1) {
+                loops.block(form, rows.row(r), rows.row_biases() + r, std::size_t(some), std::size_t(rows.features()),
+                            panel, bias, room.values.get(), P);
+                micro_.shared<Value<T>>().sums(room.values.get(), std::size_t(some), &weight[r], all, many, sum);
+            } else {
                 loops.accumulate(form, rows.row(r), rows.row_biases() + r, &weight[r],
                                  std::size_t(some), std::size_t(rows.features()), panel, bias, sum);
-            } else if constexpr (std::is_floating_point_v<T>) {
-                T* const one = sum + P;
-                for (std::int64_t i = r; i < r + some; ++i) {
-                    loops.sparse(form, panel, bias, rows.feature(i), rows.value(i),
-                                 std::size_t(rows.nonzeros(i)), rows.row_bias(i), one);
-                    for (std::int64_t k = 0; k < P; ++k) sum[k] += weight[i] * one[k];
-                }
             }
-            for (std::int64_t k = 0; k < P; ++k) room.value[p * P + k] += double(sum[k]);
+            for (std::size_t m = 0; m < many; ++m)
+                for (std::int64_t k = 0; k < P; ++k) room.value[m * room.length + p * P + k] += double(sum[m * P + k]);
         }
     }
 }
@@ -246,7 +257,7 @@ double Expansion::evaluate(const std::vector<double>& coefficient, const NewPoin
     const std::int64_t fitting = std::min({kMostPanels, kPanelBytes / bytes, all / (kTasks * pool.size())});
     const std::int64_t panels = std::max<std::int64_t>(fitting, 1), tasks = (all + panels - 1) / panels;
     std::vector<Room<T>> rooms;
-    for (int w = 0; w < pool.size(); ++w) rooms.emplace_back(rows.features(), panels);
+    for (int w = 0; w < pool.size(); ++w) rooms.emplace_back(rows.features(), panels, many(coefficient));
     const Form form = form_of(kernel_, rows.largest(), largest(at, index, pool));
     std::vector<double> sizes(std::size_t(tasks), 0.0);
     pool.run(tasks, [&](std::int64_t task, int worker) {
@@ -256,15 +267,16 @@ double Expansion::evaluate(const std::vector<double>& coefficient, const NewPoin
             sizes[task] = std::max(sizes[task], pack(at, &index[k], std::min(P, last - k),
                                                      room.panel.get() + p * room.stride, room.bias.get() + p * P));
         add_rows(rows, weight, form, (last - first + P - 1) / P, room);
-        std::copy_n(room.value.begin(), last - first, out + first);
+        for (std::int64_t m = 0; m < room.many; ++m)
+            std::copy_n(room.value.begin() + m * room.length, last - first, out + m * count + first);
     });
     return *std::max_element(sizes.begin(), sizes.end());
 }
 
 std::vector<double> Expansion::values(const std::vector<double>& coefficient, const NewPoints& at, Pool& pool) {
-    std::vector<double> out(std::size_t(at.source.count));
+    std::vector<double> out(std::size_t(many(coefficient) * at.source.count));
     if (out.empty()) return out;
-    std::vector<std::int64_t> every(out.size());
+    std::vector<std::int64_t> every(std::size_t(at.source.count));
     std::iota(every.begin(), every.end(), 0);
     evaluate<double>(coefficient, at, every, out.data(), pool);
     return out;
@@ -280,17 +292,21 @@ std::optional<std::vector<double>> Expansion::rough_values(const std::vector<dou
     if (count == 0 || !fits_single(kernel_, features, extent) ||
         std::any_of(coefficient.begin(), coefficient.end(), [](double c) { return !(std::abs(c) < 1e12); }))
         return std::nullopt;
-    std::vector<double> out(static_cast<std::size_t>(count)), wanted(static_cast<std::size_t>(kSample));
-    std::vector<std::int64_t> index(out.size()), some(wanted.size());
+    const std::int64_t all = many(coefficient);
+    std::vector<double> out(std::size_t(all * count)), wanted(std::size_t(all * kSample));
+    std::vector<std::int64_t> index(static_cast<std::size_t>(count)), some(static_cast<std::size_t>(kSample));
     std::iota(index.begin(), index.end(), 0);
     for (std::int64_t k = 0; k < kSample; ++k) some[k] = k * (count - 1) / (kSample - 1);
     const double reach = limbs ? evaluate<Limbs>(coefficient, at, index, out.data(), pool)
                                : evaluate<float>(coefficient, at, index, out.data(), pool);
     if (!fits_single(kernel_, features, reach)) return std::nullopt;
     evaluate<double>(coefficient, at, some, wanted.data(), pool);
-    const double most = kDoubt * std::abs(*std::max_element(out.begin(), out.end(), heaviest));
-    for (std::int64_t k = 0; k < kSample; ++k)
-        if (!(std::abs(out[some[k]] - wanted[k]) <= most)) return std::nullopt;
+    for (std::int64_t m = 0; m < all; ++m) {
+        const auto first = out.begin() + m * count;
+        const double most = kDoubt * std::abs(*std::max_element(first, first + count, heaviest));
+        for (std::int64_t k = 0; k < kSample; ++k)
+            if (!(std::abs(first[some[k]] - wanted[m * kSample + k]) <= most)) return std::nullopt;
+    }
     return out;
 }
 

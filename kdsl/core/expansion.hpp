@@ -1,4 +1,5 @@
-// f(z) = sum_i coefficient[i] k(x_i, z) at many points z: what prediction computes.
+// f(z) = sum_i coefficient[i] k(x_i, z) at many points z: what prediction computes. Several vectors of coefficients, one
+// after another, share the values k(x_i, z), and so do what they return.
 //
 // The points x_i are centred, scaled and kept in each precision that is asked for, dense ones by little where they have most
 // features in common (thin_points.hpp). New points are read where they lie, in either precision, and packed panel by panel; a value does not depend on which worker computes it.
@@ -46,13 +47,17 @@ private:
 
     template <class T>
     const PointsOf<T>& support(Pool& pool);
-    // out[j] = f(point index[j]); returns the largest sum of one of these points with itself.
+    // out[m * |index| + j] = f_m(point index[j]); returns the largest sum of one of these points with itself.
     template <class T>
     double evaluate(const std::vector<double>& coefficient, const NewPoints& at, const std::vector<std::int64_t>& index,
                     double* out, Pool& pool);
     template <class T>
     void add_rows(const PointsOf<T>& rows, const std::vector<Value<T>>& weight, const Form& form, std::int64_t panels,
                   Room<T>& room) const;
+    // How many vectors of coefficients there are.
+    std::int64_t many(const std::vector<double>& coefficient) const {
+        return points_.count > 0 ? std::int64_t(coefficient.size()) / points_.count : 1;
+    }
     // The largest sum of a new point with itself; infinite where it is not worth computing beforehand.
     double largest(const NewPoints& at, const std::vector<std::int64_t>& index, Pool& pool) const;
     // Up to kPanel<T> points; returns the largest sum.

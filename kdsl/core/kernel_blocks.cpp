@@ -401,13 +401,17 @@ std::vector<double> KernelBlocks::product(const std::vector<std::int64_t>& index
         if (columns == nullptr) columns = &(once = packed(points, index, pool));
         const BothWays<T> both{rows.dense.get(), rows.bias.data(), columns->panels.get(), columns->biases.get(),
                                points.rows->features()};
-        return symmetric_product(form_of(points, false), both, v, micro_, pool);
+        return symmetric_product(form_of(points, false), both, std::int64_t(index.size()), v, micro_, pool);
     }
-    std::vector<double> out(v.size());
-    const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
-        std::copy_n(sums, count, &out[first]);
-    };
-    accumulate<T>(index, v, index, take, pool);
+    std::vector<double> out;
+    for (auto from = v.begin(); from != v.end(); from += std::int64_t(index.size())) {
+        const std::size_t begin = out.size();
+        out.resize(begin + index.size());
+        const auto take = [&out, begin](std::int64_t first, std::int64_t count, const double* sums) {
+            std::copy_n(sums, count, &out[begin + std::size_t(first)]);
+        };
+        accumulate<T>(index, std::vector<double>(from, from + std::int64_t(index.size())), index, take, pool);
+    }
     return out;
 }
 

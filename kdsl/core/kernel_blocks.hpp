@@ -56,7 +56,8 @@ public:
     std::unique_ptr<Sums> sums(const std::vector<std::int64_t>& row_index, const std::vector<double>& coefficient,
                                const std::vector<std::int64_t>& col_index, Take take, Pool& pool);
 
-    // sum_j K_ij v_j for every i, K the matrix of these points with themselves, where all points are rows and columns.
+    // sum_j K_ij v_j for every i, K the matrix of these points with themselves, where all points are rows and columns; for
+    // each of several v, one after another.
     template <class T>
     std::vector<double> product(const std::vector<std::int64_t>& index, const std::vector<double>& v, Pool& pool);
     // Whether each value serves two points in that, with so many of them.

@@ -99,6 +99,17 @@ struct Panels {
                    const T* value, std::size_t nonzeros, Bias<T> bias, Value<T>* out);
 };
 
+// What several numbers for each point make of a block of values, `many` at once: row r of the block is kPanel<T> values.
+template <class T>
+struct Shared {
+    // out[m * kPanel<T> + point] += sum_r coefficient[m * apart + r] values[r, point].
+    void (*sums)(const T* values, std::size_t count, const T* coefficient, std::size_t apart, std::size_t many, T* out);
+    // across[m * beside + r * vector + ...], a vector for each row, += what sums up to
+    // sum_point weight[m * apart + point] values[r, point].
+    void (*spread)(const T* values, std::size_t count, const T* weight, std::size_t apart, std::size_t many, T* across,
+                   std::size_t beside);
+};
+
 // Tiles of a matrix unit (Intel AMX): sixteen rows of sixteen Limbs. The loops of panels read whole tiles, and so up to
 // kTileRows - 1 rows more than they are given.
 inline constexpr std::int64_t kTileRow = 16, kTileRows = 32, kParts = 3;
@@ -127,6 +138,8 @@ struct Micro {
     Panels<float> panels_f;
     Panels<double> panels_d;
     Panels<Pair> panels_l;  // nothing where that would not be quicker
+    Shared<float> shared_f;
+    Shared<double> shared_d;
     // out[p * kPanel + point] = k(x, point of panel p), for `count` panels one behind the other.
     void (*row_f)(const Form&, const float* x, float bias, std::size_t features, const float* panels,
                   const float* panel_biases, std::size_t count, float* out);
@@ -152,6 +165,13 @@ struct Micro {
     const Passes<T, K>& passes() const;
     template <class T>
     const Panels<T>& panels() const;
+    template <class K>
+    const auto& shared() const {
+        if constexpr (sizeof(K) == sizeof(float))
+            return shared_f;
+        else
+            return shared_d;
+    }
     bool has_lattice() const { return panels_l.block != nullptr; }
     template <class K>
     auto dot() const {

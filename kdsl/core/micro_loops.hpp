@@ -403,6 +403,59 @@ void both(const Form& form, const T* rows, const Bias<T>* row_bias, const Value<
     });
 }
 
+// Columns of coefficients that are held in registers together.
+constexpr Size kShared = 4;
+
+template <class T>
+void sums(const T* values, Size count, const T* coefficient, Size apart, Size many, T* out) {
+    constexpr Size L = Size(kLanes<T>), P = kPanel<T>;
+    const auto some = [&]<Size m>(Size first) __attribute__((always_inline)) {
+        const T* const c = coefficient + first * apart;
+        for (Size lane = 0; lane < P; lane += 2 * L) {
+            Vector<T> s[m][2];
+            KDSL_UNROLLED
+            for (Size q = 0; q < m; ++q) {
+                s[q][0] = load<T>(out + (first + q) * P + lane);
+                s[q][1] = load<T>(out + (first + q) * P + lane + L);
+            }
+            for (Size r = 0; r < count; ++r) {
+                const auto a = load<T>(values + r * P + lane), b = load<T>(values + r * P + lane + L);
+                KDSL_UNROLLED
+                for (Size q = 0; q < m; ++q) {
+                    const auto x = splat<T>(c[q * apart + r]);
+                    s[q][0] += x * a;
+                    s[q][1] += x * b;
+                }
+            }
+            KDSL_UNROLLED
+            for (Size q = 0; q < m; ++q) {
+                store<T>(out + (first + q) * P + lane, s[q][0]);
+                store<T>(out + (first + q) * P + lane + L, s[q][1]);
+            }
+        }
+    };
+    Size first = 0;
+    for (; first + kShared <= many; first += kShared) some.template operator()<kShared>(first);
+    for (; first < many; ++first) some.template operator()<1>(first);
+}
+
+template <class T>
+void spread(const T* values, Size count, const T* weight, Size apart, Size many, T* across, Size beside) {
+    constexpr Size L = Size(kLanes<T>), P = kPanel<T>;
+    for (Size m = 0; m < many; ++m) {
+        Vector<T> w[P / L];
+        KDSL_UNROLLED
+        for (Size k = 0; k < P / L; ++k) w[k] = load<T>(weight + m * apart + k * L);
+        for (Size r = 0; r < count; ++r) {
+            T* const own = across + m * beside + r * L;
+            auto sum = load<T>(own);
+            KDSL_UNROLLED
+            for (Size k = 0; k < P / L; ++k) sum += w[k] * load<T>(values + r * P + k * L);
+            store<T>(own, sum);
+        }
+    }
+}
+
 // Nonzeros of a sparse point whose terms do not wait for one another.
 constexpr Size kApart = 4;
 
@@ -545,6 +598,8 @@ const Micro KDSL_TABLE(KDSL_NAME) = {
 #else
     {},
 #endif
+    {sums<float>, spread<float>},
+    {sums<double>, spread<double>},
     row<float>,
     dot<float>,
     dot<double>,

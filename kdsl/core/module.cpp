@@ -254,12 +254,20 @@ nb::dict solve_python(const Longs& offsets, const Doubles& left, const Doubles& 
     return out;
 }
 
-// sum_i coefficient[i] k(row i, col j), or the block k(row i, col j) itself.
+// How many numbers there are for each of `count` points, all of the first numbers before all of the second; 1 for no points.
+std::int64_t for_each(const Doubles& coefficient, std::int64_t count) {
+    const std::int64_t size = std::int64_t(coefficient.size());
+    if (count == 0 ? size > 0 : size == 0 || size % count > 0)
+        throw std::invalid_argument("the points and the coefficients do not fit together");
+    return count == 0 ? 1 : size / count;
+}
+
+// sum_i coefficient[i] k(row i, col j) for every j; for each of several vectors of coefficients one after another.
 nb::object kernel_product(const std::string& kind, double gamma, double offset, int degree, const PointsView& rows,
                           const Doubles& coefficient, const PointsView& cols, int threads, bool single) {
     const std::int64_t m = rows.count(), n = cols.count();
-    if (std::int64_t(coefficient.size()) != m || rows.features != cols.features ||
-        rows.source().sparse() != cols.source().sparse())
+    const std::int64_t many = for_each(coefficient, m);
+    if (rows.features != cols.features || rows.source().sparse() != cols.source().sparse())
         throw std::invalid_argument("the points and the coefficients do not fit together");
     KernelBlocks blocks(KernelSpec{kind_of(kind), gamma, offset, degree}, rows.source(), cols.source(),
                         choose_micro());
@@ -267,22 +275,25 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
     Indices row_index(m), col_index(n);
     std::iota(row_index.begin(), row_index.end(), 0);
     std::iota(col_index.begin(), col_index.end(), 0);
-    std::vector<double> out(n, 0.0);
+    std::vector<double> out(std::size_t(many * n), 0.0);
     const std::vector<double> weight = vector_of(coefficient);
     {
         const nb::gil_scoped_release released;
         Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
         Pool pool(std::max(1, threads), [&control] { control.check(); });
-        const auto take = [&out](std::int64_t first, std::int64_t count, const double* sums) {
-            std::copy_n(sums, count, &out[first]);
-        };
         if (same)
             out = single ? blocks.product<float>(row_index, weight, pool)
                          : blocks.product<double>(row_index, weight, pool);
-        else if (single)
-            blocks.accumulate<float>(row_index, weight, col_index, take, pool);
-        else
-            blocks.accumulate<double>(row_index, weight, col_index, take, pool);
+        for (std::int64_t v = 0; !same && v < many; ++v) {
+            const auto take = [&out, v, n](std::int64_t first, std::int64_t count, const double* sums) {
+                std::copy_n(sums, count, &out[v * n + first]);
+            };
+            const std::vector<double> own(weight.begin() + v * m, weight.begin() + (v + 1) * m);
+            if (single)
+                blocks.accumulate<float>(row_index, own, col_index, take, pool);
+            else
+                blocks.accumulate<double>(row_index, own, col_index, take, pool);
+        }
     }
     return array_of(out);
 }
@@ -301,11 +312,11 @@ struct ExpansionOnPoints {
         expansion = std::make_unique<Expansion>(kernel, view.source(), std::move(middle), choose_micro(), threads);
     }
 
-    // None where single precision is asked for and is not enough.
+    // For each of several vectors of coefficients one after another; None where single precision is asked for and is not enough.
     nb::object values(const Doubles& coefficient, const PointsView& at, int threads, bool single) const {
         const bool sparse = !at.dense && !at.single;
-        if (std::int64_t(coefficient.size()) != view.count() || at.features != view.features ||
-            sparse != view.source().sparse())
+        for_each(coefficient, view.count());
+        if (at.features != view.features || sparse != view.source().sparse())
             throw std::invalid_argument("the points and the coefficients do not fit together");
         const std::vector<double> weight = vector_of(coefficient);
         std::optional<std::vector<double>> out;

@@ -92,7 +92,7 @@ class Predictor:
         return {}
 
     @cached_property
-    def _expansions(self) -> dict[tuple[str, int], Against]:
+    def _expansions(self) -> dict[str, Against]:
         """What is prepared at the first prediction for those that follow."""
         return {}
 
@@ -135,9 +135,8 @@ class Predictor:
             for vec, other in ((first, second), (second, first)):
                 if not vec.feature and other.feature and other.name == formal:
                     family = self.vectors[vec.name]
-                    columns = [self._expansion(family, row, points) for row in range(len(family.coefficients))]
-                    stacked: Array = np.asarray(columns, dtype=np.float64).reshape(*family.shape, int(points.shape[0]))
-                    return stacked
+                    columns = self._expansion(family, points).T
+                    return np.asarray(columns, np.float64).reshape(*family.shape, int(points.shape[0]))
             raise KeyError(f"<{first.name}, {second.name}>")
 
         def diagonal(vec: Vec) -> Array:
@@ -156,8 +155,9 @@ class Predictor:
             return self.repairs[space].self_kernel(self.kernels[space], points, self.support[space])
         return np.asarray(self.kernels[space].diagonal(points))
 
-    def _expansion(self, family: Expanded, row: int, points: Matrix) -> Floats:
-        if (family.name, row) not in self._expansions:
-            kernel, support = self.kernels[family.space], self.support[family.space]
-            self._expansions[family.name, row] = kernel.expanding(support, family.coefficients[row])
-        return self._expansions[family.name, row](points)
+    def _expansion(self, family: Expanded, points: Matrix) -> Floats:
+        """Of one vector, or a column for each of several."""
+        if family.name not in self._expansions:
+            kernel, support, weights = self.kernels[family.space], self.support[family.space], family.coefficients
+            self._expansions[family.name] = kernel.expanding(support, weights[0] if len(weights) == 1 else weights.T)
+        return self._expansions[family.name](points)

@@ -20,7 +20,7 @@ from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
 from kdsl.solving.directions import directions_of
 from kdsl.solving.loss_residuals import loss_residual
-from kdsl.solving.normal_form import Floats, NormalForm, Rows, expanded
+from kdsl.solving.normal_form import Floats, NormalForm, Rows, expanded, together
 from kdsl.solving.quiet_products import dot
 
 
@@ -84,8 +84,7 @@ class Products:
         expansions = tuple(
             np.asarray(block.atoms @ theta + (0.0 if block.shift is None else block.shift)) for block in problem.blocks
         )
-        images = tuple(expanded(block.gram, v) for block, v in zip(problem.blocks, expansions, strict=True))
-        return Products(expansions, images)
+        return Products(expansions, together(problem.blocks, expansions, expanded))
 
 
 def normal_form_value(problem: NormalForm, theta: Floats, products: Products) -> float:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from kdsl.solving.factors import linear_points
 from kdsl.solving.native_kernel import rough_product
-from kdsl.solving.normal_form import Floats, Ints, NormalForm, expanded
+from kdsl.solving.normal_form import Floats, GramOracle, Ints, NormalForm, expanded, together
 
 
 class HessianProducts:
@@ -23,16 +23,18 @@ class HessianProducts:
         self.curvature = h.curvature[everything].astype(float)
         self.linear = h.slope[everything].astype(float)
         self.constant = problem.constant + float(h.value.sum())
-        self._blocks = []
-        for block in problem.blocks:
-            atoms = sp.csr_array(block.atoms if chosen is None else block.atoms[:, chosen])
-            across = sp.csr_array(atoms.T)
-            self._blocks.append((block.gram, atoms, across, linear_points(block), rough_product(block.gram, threads)))
+        self._blocks = problem.blocks
+        self._atoms = [sp.csr_array(b.atoms if chosen is None else b.atoms[:, chosen]) for b in problem.blocks]
+        self._across = [sp.csr_array(atoms.T) for atoms in self._atoms]
+        self._points = {id(block.gram): linear_points(block) for block in problem.blocks}
+        grams = {id(block.gram): block.gram for block in problem.blocks}
+        self._rough = {key: rough_product(gram, threads) for key, gram in grams.items()}
+        for block, across in zip(self._blocks, self._across, strict=True):
             if block.shift is not None:
                 image = block.gram.matvec(block.shift)
                 self.linear = self.linear + across @ image
                 self.constant += 0.5 * float(block.shift @ image)
-        self.single = all(rough is not None for *_, rough in self._blocks)
+        self.single = all(rough is not None for rough in self._rough.values())
         self.exact, self.rough = 0, 0
 
     @property
@@ -44,27 +46,37 @@ class HessianProducts:
         self.exact += not single
         self.rough += single
         image: Floats = self.curvature * t
-        for gram, atoms, across, points, rough in self._blocks:
-            v = atoms @ t
-            if single and rough is not None:
-                image = image + across @ rough(v)
-            elif points is not None:
-                image = image + across @ (points @ (points.T @ v))
-            else:  # a matrix of one's own is worth keeping where nothing quicker computes it again
-                image = image + across @ (gram.matvec(v) if rough is None else expanded(gram, v))
+        vectors = [atoms @ t for atoms in self._atoms]
+        images = together(self._blocks, vectors, self._by_rough if single else self._by_exact)
+        for across, part in zip(self._across, images, strict=True):
+            image = image + across @ part
         return image
+
+    def _by_rough(self, gram: GramOracle, v: Floats) -> Floats:
+        rough = self._rough[id(gram)]
+        assert rough is not None
+        return rough(v)
+
+    def _by_exact(self, gram: GramOracle, v: Floats) -> Floats:
+        points = self._points[id(gram)]
+        if points is not None:
+            return np.asarray(points @ (points.T @ v))
+        if self._rough[id(gram)] is not None:
+            return expanded(gram, v)
+        return gram.matvec(v)  # it may keep the matrix, which nothing quicker computes again
 
     def diagonal(self) -> Floats:
         """That of H, where no atom has several points that see one another; an estimate elsewhere."""
         result = self.curvature
-        for gram, _, across, *_ in self._blocks:
-            result = result + across.power(2) @ gram.diagonal()
+        for block, across in zip(self._blocks, self._across, strict=True):
+            result = result + across.power(2) @ block.gram.diagonal()
         return result
 
     def linear_factor(self) -> Floats | None:
         """F with H = F F' + diag(curvature), where all kernels are linear on dense points."""
         parts = []
-        for _, _, across, points, _ in self._blocks:
+        for block, across in zip(self._blocks, self._across, strict=True):
+            points = self._points[id(block.gram)]
             if not isinstance(points, np.ndarray):
                 return None
             parts.append(np.asarray(across @ points))

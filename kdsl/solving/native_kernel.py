@@ -66,8 +66,18 @@ def core_points(kernel: NativeKernel, centre: Floats | None) -> _core.Points:
     )
 
 
+def in_rows(v: Floats) -> Floats:
+    """A vector, or the columns of a matrix one after another, as the core takes them."""
+    return np.ascontiguousarray(v.T, dtype=np.float64).reshape(-1)
+
+
+def in_columns(result: Floats, given: Floats) -> Floats:
+    """What the core returns for each of them, side by side again."""
+    return result if given.ndim == 1 else result.reshape(given.shape[1], -1).T
+
+
 def rough_product(gram: GramOracle, threads: int | None = None) -> Callable[[Floats], Floats] | None:
-    """K v in single precision by the core; None where it does not know the kernel or single precision may overflow."""
+    """K v or K V in single precision by the core; None where it does not know the kernel, or values may overflow."""
     kernel = gram.native() if isinstance(gram, OffersNative) else None
     if kernel is None or kernel.kind not in ("gaussian", "laplacian") or not kernel.gamma >= 0:
         return None
@@ -77,7 +87,7 @@ def rough_product(gram: GramOracle, threads: int | None = None) -> Callable[[Flo
     workers = threads or allowance.processors()
 
     def product(v: Floats) -> Floats:
-        weight = np.ascontiguousarray(v, dtype=np.float64)
-        return _core.kernel_product(kernel.kind, kernel.gamma, 0.0, 1, points, weight, points, workers, True)
+        result = _core.kernel_product(kernel.kind, kernel.gamma, 0.0, 1, points, in_rows(v), points, workers, True)
+        return in_columns(result, v)
 
     return product

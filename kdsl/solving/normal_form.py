@@ -9,6 +9,7 @@ linear-quadratic and +inf outside [lower_k, upper_k]; where a loss is logarithmi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -33,19 +34,19 @@ class GramOracle(Protocol):
         ...
 
     def matvec(self, vector: Floats) -> Floats:
-        """K @ vector in float64, computed in blocks."""
+        """K @ vector in float64, computed in blocks; the vector may be a matrix."""
         ...
 
 
 @runtime_checkable
 class Expands(Protocol):
-    """A Gram oracle may offer this: K v for once, of which nothing is kept."""
+    """A Gram oracle may offer this: K v, or K V, for once, of which nothing is kept."""
 
     def expand(self, coefficients: Floats) -> Floats: ...
 
 
 def expanded(gram: GramOracle, v: Floats) -> Floats:
-    """K v, by the quickest way for a few of them."""
+    """K v, or K V, by the quickest way for a few of them."""
     return gram.expand(v) if isinstance(gram, Expands) else gram.matvec(v)
 
 
@@ -92,6 +93,21 @@ class HilbertBlock:
     gram: GramOracle
     atoms: sp.csc_array
     shift: Floats | None = None
+
+
+def together(
+    blocks: Sequence[HilbertBlock], vectors: Sequence[Floats], product: Callable[[GramOracle, Floats], Floats]
+) -> tuple[Floats, ...]:
+    """The product of each block's Gram matrix with its vector; blocks of one matrix share its values."""
+    images: dict[int, Floats] = {}
+    for gram in {id(block.gram): block.gram for block in blocks}.values():
+        members = [n for n, block in enumerate(blocks) if block.gram is gram]
+        if len(members) == 1:
+            images[members[0]] = product(gram, vectors[members[0]])
+        else:
+            columns = product(gram, np.column_stack([vectors[n] for n in members]))
+            images.update({n: np.ascontiguousarray(columns[:, k]) for k, n in enumerate(members)})
+    return tuple(images[n] for n in range(len(blocks)))
 
 
 @dataclass(frozen=True, eq=False)
