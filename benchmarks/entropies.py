@@ -55,6 +55,15 @@ SEVERAL = TEXT.format(
     loss="multinomial(<w[c], phi(x[i])>; c, y[i])",
     predict="class(t) = argmax[c] <w[c], phi(t)>",
 )
+FAIR = BIASED.replace(" : {-1, 1}\n", " : {-1, 1}, g[i] : real\n").replace(
+    "predict",
+    "subject to\n  over: sum[i] g[i] * <w, phi(x[i])> <= 0.1\n  under: sum[i] g[i] * <w, phi(x[i])> >= -0.1\npredict",
+)
+MONOTONE = (
+    BIASED.replace("1..l\n", "1..l, j in 1..m\n")
+    .replace(" : {-1, 1}\n", " : {-1, 1}, lo[j] : input, hi[j] : input\n")
+    .replace("predict", "subject to\n  mono[j]: <w, phi(hi[j]) - phi(lo[j])> >= 0\npredict")
+)
 REPEAT = 3
 
 
@@ -72,6 +81,9 @@ ROWS = (
     Row("kernel, no bias", PLAIN, 4_000, "", ("GaussianProcessClassifier",)),
     Row("kernel", BIASED, 10_000, "", ()),
     Row("kernel", BIASED, 50_000, "", ()),
+    Row("bounded averages", FAIR, 1_000, "", ("CVXPY",)),
+    Row("bounded averages", FAIR, 10_000, "", ()),
+    Row("100 monotone pairs", MONOTONE, 10_000, "", ()),
     Row("linear", BIASED, 100_000, "linear", ("LogisticRegression",)),
     Row("kernel, 3 classes", SEVERAL, 500, "", ("CVXPY",), 3),
     Row("kernel, 3 classes", SEVERAL, 3_000, "", (), 3),
@@ -90,9 +102,20 @@ def points(row: Row) -> tuple[Floats, Floats]:
     return np.asarray((X - X.mean(axis=0)) / X.std(axis=0)), y.astype(np.float64)
 
 
+def data(row: Row, X: Floats, y: Floats) -> dict[str, Floats]:
+    """With the halves of the first feature for averages, and examples with the second one raised for pairs."""
+    given = {"x": X, "y": y}
+    if row.text == FAIR:
+        first = X[:, 0] > 0
+        given["g"] = np.where(first, 1.0 / first.sum(), -1.0 / (~first).sum())
+    if row.text == MONOTONE:
+        given |= {"lo": X[:100], "hi": X[:100] + np.eye(X.shape[1])[1]}
+    return given
+
+
 def own(row: Row, model: Model, X: Floats, y: Floats, gamma: float) -> tuple[Answer, float]:
     kernel = row.kernel or f"rbf(gamma = {gamma!r})"
-    solution = solve(model, {"x": X, "y": y}, {}, {"k": kernel})
+    solution = solve(model, data(row, X, y), {}, {"k": kernel})
     facts = solution.facts
     told = ", ".join(f"{facts[name]} {name.replace('_', ' ')}" for name in ("single_products", "products"))
     told = f"{solution.status}, {solution.iterations} steps, {told}"
@@ -143,7 +166,8 @@ def logistic_regression(row: Row, X: Floats, y: Floats, gamma: float) -> Answer:
 
 
 def cvxpy(row: Row, X: Floats, y: Floats, gamma: float) -> Answer:
-    solution = solve(parse_spec(row.text), {"x": X, "y": y}, {}, {"k": f"rbf(gamma = {gamma!r})"}, backend="cvxpy")
+    kernel = {"k": f"rbf(gamma = {gamma!r})"}
+    solution = solve(parse_spec(row.text), data(row, X, y), {}, kernel, backend="cvxpy")
     return solution.seconds["total"], solution.value, "Clarabel"
 
 

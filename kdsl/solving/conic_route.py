@@ -32,11 +32,10 @@ def solve_beyond(
             raise KdslError([_no_quadratic_program(find_backend(backend).name, what)])
         return _by_cvxpy(posed, lowered, options, what)
     what = "an entropy in the dual"
-    problem = with_entropies(posed, lowered)
-    facts = facts_of(problem)
-    if backend == "cvxpy" or (backend is None and find_backend("newton").refusal(facts) is not None):
+    if backend == "cvxpy":
         return _by_cvxpy(posed, lowered, options, what)
-    chosen = route(facts, backend, options.tol)
+    problem = with_entropies(posed, lowered)
+    chosen = route(facts_of(problem), backend, options.tol)
     found = chosen.backend.solve(problem, options, None, progress)
     point = certify(posed, found.theta, lowered=lowered)
     proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
@@ -49,6 +48,8 @@ def solve_beyond(
     reached = certify(posed, other.theta, lowered=lowered)
     if reached.certificate.rel_gap < point.certificate.rel_gap:
         return other, reached, following
+    if other.status != "solved":
+        found = replace(found, message=f"{found.message}; {other.message}")
     return found, point, replace(chosen, warnings=following.warnings)
 
 

@@ -1,7 +1,8 @@
 """The way between multipliers with entropies and their slopes: e(x) = x log x makes exponentials and sigmoids of them.
 
 With E(t) = sum e(t - low) + sum e(high - t) the point where E has the slopes v is unique and inside every box, and
-E*(v) = v't - E(t) is smooth. Rows A t = a are met by multipliers nu of their own: v = u - A'nu.
+E*(v) = v't - E(t) is smooth; so it is for convex pieces that are held (held_pieces.py). Rows A t = a are met by
+multipliers nu of their own: v = u - A'nu.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from kdsl.solving.held_pieces import HeldPieces
 from kdsl.solving.normal_form import Floats, Ints
 
 _DENSE = 8  # rows so few that sparse ones gain nothing where they meet a matrix
@@ -34,12 +36,13 @@ class Reflected(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """The boxes of the coordinates, and which of their ends have an entropy: at least one for each."""
+    """The boxes of the coordinates, and which of their ends have an entropy: one at least, or they are held."""
 
     low: Floats
     high: Floats
     at_low: NDArray[np.bool_]
     at_high: NDArray[np.bool_]
+    held: HeldPieces | None = None
 
     def reflect(self, v: Floats) -> Reflected:
         both = self.at_low & self.at_high
@@ -52,17 +55,26 @@ class Mirror(NamedTuple):
                 room = np.exp(sign * v[one] - 1.0)
                 point[one], weight[one] = end[one] + sign * room, room
                 conjugate += float(np.sum(v[one] * end[one] + room))
+        if self.held is not None:
+            place = self.held.place
+            point[place], more, weight[place] = self.held.reflect(v[place])
+            conjugate += more
         return Reflected(point, conjugate, weight)
 
     @property
     def extent(self) -> Floats:
-        """The largest coordinate at an end that has an entropy."""
-        return np.maximum(np.where(self.at_low, np.abs(self.low), 0.0), np.where(self.at_high, np.abs(self.high), 0.0))
+        """The largest coordinate at an end that has an entropy, or may be."""
+        low, high = np.where(self.at_low, np.abs(self.low), 0.0), np.where(self.at_high, np.abs(self.high), 0.0)
+        largest = np.maximum(low, high)
+        if self.held is not None:
+            largest[self.held.place] = self.held.extent
+        return largest
 
-    def entropy(self, t: Floats) -> float:
-        """E(t)."""
+    def cost(self, t: Floats) -> float:
+        """E(t), and what the coordinates that are held cost."""
         below, above = (t - self.low)[self.at_low], (self.high - t)[self.at_high]
-        return float(np.sum(xlogy(below, below)) + np.sum(xlogy(above, above)))
+        entropy = float(np.sum(xlogy(below, below)) + np.sum(xlogy(above, above)))
+        return entropy if self.held is None else entropy + self.held.cost(t[self.held.place])
 
 
 def _between(low: Floats, high: Floats, v: Floats) -> Reflected:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kdsl.solving.factors import linear_points
 from kdsl.solving.native_kernel import rough_product
@@ -11,18 +12,27 @@ from kdsl.solving.normal_form import Floats, GramOracle, Ints, NormalForm, expan
 
 
 class HessianProducts:
-    """H = sum_H S'KS + diag(curvature) on the chosen coordinates (all of them by default), each h_k of one piece.
+    """H = sum_H S'KS + diag(curvature) on the chosen coordinates (all of them by default).
 
+    The h_k of `smooth` coordinates (all of them by default), each of one piece, are part of it and the others are not.
     `single` says whether the core offers its products in single precision too. The objective is
     1/2 t'Ht + linear't + constant; `exact` and `rough` count the products there were in either precision.
     """
 
-    def __init__(self, problem: NormalForm, threads: int | None, chosen: Ints | None = None) -> None:
+    def __init__(
+        self,
+        problem: NormalForm,
+        threads: int | None,
+        chosen: Ints | None = None,
+        smooth: NDArray[np.bool_] | None = None,
+    ) -> None:
         h = problem.separable
         everything = slice(None) if chosen is None else chosen
-        self.curvature = h.curvature[everything].astype(float)
-        self.linear = h.slope[everything].astype(float)
-        self.constant = problem.constant + float(h.value.sum())
+        first = h.offsets[:-1]
+        counted = np.ones(h.size, dtype=bool) if smooth is None else smooth
+        self.curvature = np.where(counted, h.curvature[first], 0.0)[everything]
+        self.linear = np.where(counted, h.slope[first], 0.0)[everything]
+        self.constant = problem.constant + float(h.value[first[counted]].sum())
         self._blocks = problem.blocks
         self._atoms = [sp.csr_array(b.atoms if chosen is None else b.atoms[:, chosen]) for b in problem.blocks]
         self._across = [sp.csr_array(atoms.T) for atoms in self._atoms]

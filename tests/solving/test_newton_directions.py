@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kdsl
-from kdsl.language.diagnostics import KdslError
 from kdsl.solving.api import prepare, solve
 from kdsl.solving.backends import newton
 from kdsl.solving.backends.interface import Options
@@ -73,11 +71,11 @@ def test_the_point_of_given_slopes_has_them_and_the_conjugate_is_the_most_that_a
     slope = np.where(mirror.at_low, np.log(np.where(mirror.at_low, below, 1.0)) + 1.0, 0.0)
     slope -= np.where(mirror.at_high, np.log(np.where(mirror.at_high, above, 1.0)) + 1.0, 0.0)
     np.testing.assert_allclose(slope, v, rtol=1e-9, atol=1e-9)
-    assert found.conjugate == pytest.approx(v @ found.point - mirror.entropy(found.point), rel=1e-9, abs=1e-9)
+    assert found.conjugate == pytest.approx(v @ found.point - mirror.cost(found.point), rel=1e-9, abs=1e-9)
     nudged = mirror.reflect(v + 1e-6).point
     np.testing.assert_allclose((nudged - found.point) / 1e-6, found.weight, rtol=1e-3, atol=1e-9)
     for other in (mirror.reflect(v + rng.normal(size=12)).point for _ in range(5)):
-        assert v @ other - mirror.entropy(other) <= found.conjugate + 1e-9
+        assert v @ other - mirror.cost(other) <= found.conjugate + 1e-9
 
 
 def test_slopes_of_any_size_leave_points_inside_their_boxes() -> None:
@@ -274,20 +272,3 @@ def test_limits_and_interruptions_leave_the_best_so_far() -> None:
     stopped = solve("loss_logistic", data, progress=watch)
     assert stopped.status == "user_limit" and [n for n, _ in seen] == [0, 1, 2]
     assert few.certificate.rel_gap < late.certificate.rel_gap
-
-
-def test_what_stays_conic_says_how_many_points_it_takes() -> None:
-    """Slacks beside entropies: no mirror is known for them."""
-    text = """model beside
-index  i in 1..l
-data   x[i] : input, y[i] : {-1, 1}
-var    w : H(k), b : real, xi : real >= 0
-kernel k = linear
-minimize 1/2 ||w||^2 + sum[i] logistic(y[i] * (<w, phi(x[i])> + b)) + xi^2
-subject to
-  low: b >= 1 - xi
-predict label(t) = sign(<w, phi(t)> + b)
-"""
-    with pytest.raises(KdslError) as refused:
-        solve(kdsl.parse_spec(text), binary(3_001))
-    assert refused.value.diagnostics[0].code == "K616"
