@@ -30,6 +30,21 @@ constexpr std::int64_t kTasks = 16;      // of which each worker has at least so
 
 double size_of_one(Kind kind, double x) { return kind == Kind::laplacian ? std::abs(x) : x * x; }
 
+// |x - centre|^2, in sums that do not wait for one another.
+template <class From>
+double square_of(const From* x, const double* centre, std::int64_t features) {
+    constexpr std::int64_t kSums = 8;
+    double sums[kSums] = {};
+    std::int64_t j = 0;
+    for (; j + kSums <= features; j += kSums)
+        for (std::int64_t k = 0; k < kSums; ++k) {
+            const double d = double(x[j + k]) - centre[j + k];
+            sums[k] += d * d;
+        }
+    for (; j < features; ++j) sums[0] += (double(x[j]) - centre[j]) * (double(x[j]) - centre[j]);
+    return std::accumulate(sums, sums + kSums, 0.0);
+}
+
 // Whether single precision holds the kernel's values, and sums of this size lose at most a thousandth of a value of
 // the kernel: n rounded terms are off by about sqrt(n) roundings of the largest sum, by five times that hardly ever.
 bool fits_single(const KernelSpec& kernel, std::int64_t features, double largest) {
@@ -234,11 +249,8 @@ double Expansion::largest(const NewPoints& at, const std::vector<std::int64_t>& 
     pool.run(std::int64_t(found.size()), [&](std::int64_t task, int) {
         for (std::int64_t k = task * kLooked; k < std::min(count, (task + 1) * kLooked); ++k) {
             const std::int64_t first = index[k] * features;
-            double sum = 0;
-            for (std::int64_t j = 0; j < features; ++j) {
-                const double x = at.single != nullptr ? double(at.single[first + j]) : at.source.dense[first + j];
-                sum += (x - centre_[j]) * (x - centre_[j]);
-            }
+            const double sum = at.single != nullptr ? square_of(at.single + first, centre_.data(), features)
+                                                    : square_of(at.source.dense + first, centre_.data(), features);
             found[task] = std::isfinite(sum) ? std::max(found[task], sum) : std::numeric_limits<double>::infinity();
         }
     });
