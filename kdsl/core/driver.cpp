@@ -1,7 +1,8 @@
 // A plain program for the sanitisers (tests/campaigns/sanitise_core.sh): every strategy, precision and kind of row,
-// two solves at once. Exits with 1 where an answer is not optimal to its tolerance.
+// two solves at once. Exits with 1 where an answer is not optimal to its tolerance. Usage: driver [seconds for each solve]
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -67,7 +68,7 @@ Separable separable_of(const Case& c, std::mt19937& random) {
     return h;
 }
 
-bool solves(const Case& c) {
+bool solves(const Case& c, double seconds) {
     std::mt19937 random(7);
     std::normal_distribution<double> normal;
     const std::int64_t d = c.d;
@@ -106,7 +107,7 @@ bool solves(const Case& c) {
     options.threads = 3;
     options.strategy = c.strategy;
     options.working_set = c.working_set;
-    Control control(60, std::int64_t(1) << 40, [](std::int64_t, double) { return false; });
+    Control control(seconds, std::int64_t(1) << 40, [](std::int64_t, double) { return false; });
     options.any_start = c.sums || c.around;
     std::vector<double> start_at(c.n, 0.0);
     for (std::int64_t k = 0; c.sums && k < c.n; ++k) start_at[k] = 0.3 * (problem.h.left[k] + problem.h.right[k]);
@@ -122,7 +123,8 @@ bool solves(const Case& c) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+    const double seconds = count > 1 ? std::atof(arguments[1]) : 60;
     std::vector<Case> cases;
     for (const Shape shape : {Shape::bias, Shape::no_row, Shape::groups, Shape::coupled})
         for (const bool kinked : {false, true})
@@ -150,12 +152,12 @@ int main() {
     bool good = true;
     for (std::size_t i = 0; i + 1 < cases.size(); i += 2) {  // two at once
         bool second = false;
-        std::thread other([&] { second = solves(cases[i + 1]); });
-        good = solves(cases[i]) && good;
+        std::thread other([&] { second = solves(cases[i + 1], seconds); });
+        good = solves(cases[i], seconds) && good;
         other.join();
         good = second && good;
     }
-    good = solves(cases.back()) && good;
+    good = solves(cases.back(), seconds) && good;
     good = rows_are_passed() && good;
     good = kernels_are_evaluated() && good;
     return good ? 0 : 1;

@@ -47,8 +47,8 @@ Judged judge(const SeparableView& h, std::int64_t k, double low, double high) {
 }  // namespace
 
 const LinearLoops& linear_loops() {
-    const std::string_view name = choose_micro().name;
 #if defined(__x86_64__)
+    const std::string_view name = choose_micro().name;
     if (name == "avx512" || name == "amx") return linear_avx512;
     if (name == "avx2") return linear_avx2;
 #endif

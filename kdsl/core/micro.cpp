@@ -58,6 +58,8 @@ const Micro* find(const std::string& name) {
     __builtin_cpu_init();
     if (name == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &micro_avx2;
     if ((name == "avx512" || name == "amx") && has_avx512()) return avx512(name == "amx");
+#elif defined(__aarch64__)
+    if (name == "neon") return &micro_neon;
 #endif
     return nullptr;
 }
@@ -68,9 +70,9 @@ const Micro& choose_micro() {
     if (const char* forced = std::getenv("KDSL_ISA"); forced != nullptr && *forced != '\0') {
         if (const Micro* table = find(forced)) return *table;
         throw std::runtime_error("KDSL_ISA=" + std::string(forced) +
-                                 " is not one of portable, avx2, avx512, amx, or this processor lacks it");
+                                 " is not one of portable, avx2, avx512, amx, neon, or this processor lacks it");
     }
-    for (const char* name : {"amx", "avx512", "avx2"})
+    for (const char* name : {"amx", "avx512", "avx2", "neon"})
         if (const Micro* table = find(name)) return *table;
     return micro_portable;
 }

@@ -1,7 +1,7 @@
 // The table of loops that are compiled once for each instruction set and chosen when the program runs.
 //
 // Every loop is written once, in micro_loops.hpp, over vectors of a given width; micro_portable.cpp,
-// micro_avx2.cpp and micro_avx512.cpp compile it. Points arrive packed (points.hpp), so that the layout
+// micro_avx2.cpp, micro_avx512.cpp and, for ARM, micro_neon.cpp compile it. Points arrive packed (points.hpp), so that the layout
 // does not depend on the instruction set.
 #pragma once
 
@@ -209,10 +209,12 @@ extern const Micro micro_portable;
 extern const Micro micro_avx2;
 extern const Micro micro_avx512;
 extern const Tiles tiles_amx;
+#elif defined(__aarch64__)
+extern const Micro micro_neon;
 #endif
 
-// The widest table that this processor runs, or the one that the environment variable KDSL_ISA names
-// (portable, avx2, avx512, or amx: the same with tiles). Throws std::runtime_error for a name that is unknown or cannot run here.
+// The widest table that this processor runs, or the one that the environment variable KDSL_ISA names (portable; avx2,
+// avx512, or amx, the same with tiles; neon). Throws std::runtime_error for a name that is unknown or cannot run here.
 const Micro& choose_micro();
 
 }  // namespace kdsl

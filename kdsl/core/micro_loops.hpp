@@ -13,6 +13,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(KDSL_NEON)
+#include <arm_neon.h>
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12's AVX-512 header, bug 105593
@@ -93,7 +95,12 @@ inline Vector<double> load_as(const float* p, double) {
 #define KDSL_LANEWISE(operation) _mm_##operation
 #endif
 // GCC makes two instructions of a < b ? a : b, so the one there is has to be named.
-#if defined(KDSL_LANEWISE)
+#if defined(KDSL_NEON)
+inline Vector<float> least(Vector<float> a, Vector<float> b) { return vminnmq_f32(a, b); }
+inline Vector<double> least(Vector<double> a, Vector<double> b) { return vminnmq_f64(a, b); }
+inline Vector<float> greatest(Vector<float> a, Vector<float> b) { return vmaxnmq_f32(a, b); }
+inline Vector<double> greatest(Vector<double> a, Vector<double> b) { return vmaxnmq_f64(a, b); }
+#elif defined(KDSL_LANEWISE)
 inline Vector<float> least(Vector<float> a, Vector<float> b) { return KDSL_LANEWISE(min_ps)(a, b); }
 inline Vector<double> least(Vector<double> a, Vector<double> b) { return KDSL_LANEWISE(min_pd)(a, b); }
 inline Vector<float> greatest(Vector<float> a, Vector<float> b) { return KDSL_LANEWISE(max_ps)(a, b); }
@@ -224,7 +231,7 @@ inline Vector<T> value(Vector<T> s, int degree) {
 
 // Rows whose sums are held in registers together: twice as many vectors, and there are 32 or 16 registers. Where values
 // are summed and are polynomials, compilers would keep the points in memory for more than the second number.
-#if KDSL_WIDTH == 64
+#if KDSL_WIDTH == 64 || defined(KDSL_NEON)
 constexpr Size kRows = 12, kRowsSummed = 8;
 #else
 constexpr Size kRows = 6, kRowsSummed = 6;

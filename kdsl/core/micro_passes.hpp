@@ -11,6 +11,19 @@ inline double greatest_lane(Vector<double> v) { return _mm512_reduce_max_pd(v); 
 inline Int first_of(unsigned mask) { return mask == 0 ? -1 : __builtin_ctz(mask); }
 inline Int lane_of(Vector<float> v, float x) { return first_of(_mm512_cmpeq_ps_mask(v, splat(x))); }
 inline Int lane_of(Vector<double> v, double x) { return first_of(_mm512_cmpeq_pd_mask(v, splat(x))); }
+#elif defined(KDSL_NEON)
+inline float least_lane(Vector<float> v) { return vminnmvq_f32(v); }
+inline double least_lane(Vector<double> v) { return vminnmvq_f64(v); }
+inline float greatest_lane(Vector<float> v) { return vmaxnmvq_f32(v); }
+inline double greatest_lane(Vector<double> v) { return vmaxnmvq_f64(v); }
+// Of a mask each lane's lower half: 64 bits, so many to a lane.
+inline Int first_of(std::uint64_t mask, int bits) { return mask == 0 ? -1 : __builtin_ctzll(mask) / bits; }
+inline Int lane_of(Vector<float> v, float x) {
+    return first_of(vget_lane_u64(vreinterpret_u64_u16(vmovn_u32(vceqq_f32(v, splat(x)))), 0), 16);
+}
+inline Int lane_of(Vector<double> v, double x) {
+    return first_of(vget_lane_u64(vreinterpret_u64_u32(vmovn_u64(vceqq_f64(v, splat(x)))), 0), 32);
+}
 #else
 template <class V>
 inline auto least_lane(V v) {

@@ -16,8 +16,10 @@ for sanitiser in address,undefined thread; do
             *_avx512.cpp) flags="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma" ;;
             *_amx.cpp) flags="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mamx-tile -mamx-int8" ;;
         esac
-        case $(uname -m) in
-            x86_64) ;;
+        case $(uname -m),$source in
+            x86_64,*_neon.cpp) continue ;;
+            x86_64,*) ;;
+            aarch64,*_neon.cpp) ;;
             *) [ -z "$flags" ] || continue ;;
         esac
         object=$build/$(basename "$source").o
@@ -26,7 +28,7 @@ for sanitiser in address,undefined thread; do
         objects="$objects $object"
     done
     "$compiler" -fsanitize="$sanitiser" $objects -o "$build/driver" -pthread
-    for isa in portable avx2 avx512 amx; do
+    for isa in portable avx2 avx512 amx neon; do
         KDSL_ISA=$isa "$build/driver" >"$build/out" 2>&1 && echo "$sanitiser, $isa: clean" || {
             grep -q 'this processor lacks it' "$build/out" && echo "$sanitiser, $isa: not on this processor" && continue
             cat "$build/out"
