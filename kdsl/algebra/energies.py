@@ -78,10 +78,10 @@ def energies_of(derivation: Derivation) -> Energies | None:
     sized_rows = any(_has_size(row.body) for row in merged.dual.rows)
     folding = fold_norms(Folding(derivation.exact), derivation.primal.domains) if sized_rows else merged
     norm = next((n for n in folding.norms if n.whole), None)
-    balls = [v.label for v in derivation.exact.variables if _is_ball(derivation, v.label)]
-    if len(balls) > 1:
+    balls = [v for v in derivation.exact.variables if _is_ball(derivation, v.label)]
+    if len(balls) > 1 or any(ball.indices for ball in balls):
         return None
-    outer = balls[0] if balls and norm is None else None
+    outer = balls[0].label if balls and norm is None else None
     pairs = () if sized_rows else folding.pairs
     known = {v.label for v in derivation.exact.variables}
     energies = []

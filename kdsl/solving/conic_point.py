@@ -62,11 +62,9 @@ def conic_value(posed: Posed, lowered: Lowered, theta: Floats, multipliers: Mapp
     """The exact dual's objective: a lower bound of the primal where the point is feasible."""
     exact = posed.energies.dual
     kinks = normal_form_value(lowered.problem, theta, Products((), ()))
-    return (
-        float(evaluate(exact.objective, _at(posed, multipliers)))
-        - kinks
-        + entropy_value(exact, multipliers, posed.values)
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # a point that no solver gave may lie where nothing is defined
+        value = float(evaluate(exact.objective, _at(posed, multipliers)))
+    return value - kinks + entropy_value(exact, multipliers, posed.values)
 
 
 def cone_excess(posed: Posed, multipliers: Mapping[str, Array]) -> float:

@@ -26,7 +26,7 @@ def solve_beyond(
     posed: Posed, lowered: Lowered, options: Options, backend: str | None, progress: Progress | None
 ) -> tuple[RawSolution, Point, Route]:
     """The solution of a problem that is no quadratic program, what it proves, and the route it took."""
-    if not posed.energies.dual.entropies:
+    if posed.energies.conic:
         what = "norms that no single multiplier squares"
         if backend not in (None, "cvxpy"):
             raise KdslError([_no_quadratic_program(find_backend(backend).name, what)])

@@ -18,6 +18,8 @@ def with_entropies(posed: Posed, lowered: Lowered) -> NormalForm:
     A binary loss of weight w has one at both ends of [0, w]; a simplex has one at the upper end of each share, and
     equal shares are inside.
     """
+    if not posed.energies.dual.entropies:
+        return lowered.problem
     h = lowered.problem.separable
     low, high = h.lower, h.upper
     at_low, at_high = np.zeros(h.size, dtype=bool), np.zeros(h.size, dtype=bool)

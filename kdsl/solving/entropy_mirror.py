@@ -128,6 +128,11 @@ class RowSystem:
         """A V, for the columns of a matrix."""
         return np.asarray((self.matrix.toarray() if len(self.apart) + len(self.left) <= _DENSE else self.matrix) @ V)
 
+    def apart_from(self, V: Floats) -> Floats:
+        """V without what is a combination of the rows: t'V is the same for every t with A t = 0."""
+        nu = self.weighted(np.ones(self.matrix.shape[1])).solve(self.times(V))
+        return np.asarray(V - self._across @ nu)
+
     def carried(self, nu: Floats) -> Floats:
         """A'nu."""
         return np.asarray(self._across @ nu)
@@ -200,9 +205,9 @@ def reflect_onto_rows(mirror: Mirror, rows: RowSystem, target: Floats, u: Floats
             break
         with np.errstate(over="ignore", invalid="ignore"):
             step = -rows.weighted(at.weight).solve(missing)
-        if not np.isfinite(step).all():
+            fall, length = float(missing @ step), 1.0
+        if not np.isfinite(fall):
             break  # every share is at an end
-        fall, length = float(missing @ step), 1.0
         while True:
             ahead = nu + length * step
             tried = mirror.reflect(u - rows.carried(ahead))

@@ -16,8 +16,11 @@ class HessianProducts:
 
     The h_k of `smooth` coordinates (all of them by default), each of one piece, are part of it and the others are not.
     `single` says whether the core offers its products in single precision too. The objective is
-    1/2 t'Ht + linear't + constant; `exact` and `rough` count the products there were in either precision.
+    1/2 t'Ht + linear't + constant; `exact` and `rough` count the products there were in either precision. Where a
+    `factor` F is given, all of them are by H = F F' + diag(curvature).
     """
+
+    factor: Floats | None = None
 
     def __init__(
         self,
@@ -56,6 +59,8 @@ class HessianProducts:
         self.exact += not single
         self.rough += single
         image: Floats = self.curvature * t
+        if self.factor is not None:
+            return image + self.factor @ (self.factor.T @ t)
         vectors = [atoms @ t for atoms in self._atoms]
         images = together(self._blocks, vectors, self._by_rough if single else self._by_exact)
         for across, part in zip(self._across, images, strict=True):

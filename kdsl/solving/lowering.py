@@ -226,12 +226,13 @@ def _pieces(
         over = evaluate(poly, values, lengths)
         return over.reshape(-1) if family.count == over.size else np.ascontiguousarray(over[inside])
 
-    slope, curvature, kink = -members(cost.slope), -members(cost.curvature), -members(cost.kink)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope, curvature, kink = -members(cost.slope), -members(cost.curvature), -members(cost.kink)
     lower, upper = members(variable.lower, -np.inf), members(variable.upper, np.inf)
     if pinned:
         lower = upper.copy()
     absent = ~np.isfinite(curvature)  # a zero weight: the point is absent from the loss
-    curvature[absent] = 0.0
+    slope[absent] = curvature[absent] = kink[absent] = 0.0
     lower[absent] = upper[absent] = 0.0
     stacks = [np.stack([lower, upper, curvature, slope, np.zeros(family.count)])[:, None, :]]
     if kink.any():

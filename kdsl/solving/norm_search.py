@@ -14,6 +14,7 @@ from dataclasses import replace
 from kdsl.algebra.numeric import evaluate
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Products
+from kdsl.solving.entropic_form import with_entropies
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import Floats
@@ -48,15 +49,16 @@ class _Search:
     def body(self, norm: float) -> float:
         """W'(norm): how far w(norm) is outside its ball."""
         lowered = lower(self._posed.energies, self._posed.values, self._posed.spaces, norm)
+        problem = with_entropies(self._posed, lowered)
         if self.route is None:
-            self.route = route(facts_of(lowered.problem), self._backend, self._options.tol)
+            self.route = route(facts_of(problem), self._backend, self._options.tol)
         start: Floats | None = None if self.raw is None else self.raw.theta
         left = self._deadline - time.perf_counter()
         if left <= 0 and self.raw is not None:
             self.raw = replace(self.raw, status="time_limit", message="the time limit was reached")
             raise _Enough
         options = replace(self._options, time_limit=max(left, 0.0))
-        self.raw, self.norm = self.route.backend.solve(lowered.problem, options, start, self._progress), norm
+        self.raw, self.norm = self.route.backend.solve(problem, options, start, self._progress), norm
         if self.raw.status == "interrupted":
             raise _Enough
         self.seconds += self.raw.seconds

@@ -85,6 +85,18 @@ class ScalarProblem:
             total += float(cost.sum())
         return total + sum(loss.value(z) for loss in self.smooth)
 
+    def slope(self, z: Floats, along: Floats) -> tuple[float, float]:
+        """(the derivative of the value along a direction, at most how large it can be by its terms' sizes)."""
+        parts = [(self.linear + self.quadratic @ z) * along]
+        for loss in self.losses:
+            r, slopes = z[loss.columns], np.zeros(len(loss.columns))
+            for left, right, q, c, _ in loss.pieces:
+                inside = (r >= left) & (r <= right)
+                slopes[inside] = (q * r + c)[inside]
+            parts.append(slopes * along[loss.columns])
+        parts += [(loss.slopes(z) * along[loss.columns]).reshape(-1) for loss in self.smooth]
+        return float(sum(part.sum() for part in parts)), float(sum(np.abs(part).sum() for part in parts))
+
     def slack(self, z: Floats) -> Floats:
         """A z + a, which is to be <= 0 or = 0."""
         return np.asarray(self.matrix @ z + self.offset)
@@ -166,13 +178,14 @@ def _hessian(
 
 
 def _smooth(form: ScalarForm, term: LossTerm, families: Mapping[str, Columns], values: Values) -> SmoothLoss:
-    positions = families[term.residual].positions
     lengths = {name: values.size(z) for name, z in zip(term.indices, term.sets, strict=True)}
     weight = evaluate(form.weights[term.label], values, lengths).reshape(-1)
-    if not isinstance(term.function, Multinomial):
-        return SmoothLoss(positions.reshape(-1, 1), weight, None)
-    target = label_values(term.function.target, lengths, values).reshape(-1)
-    return SmoothLoss(positions.reshape(len(weight), -1), weight, target)
+    columns = families[term.residual].positions.reshape(len(weight), -1)
+    there = (columns >= 0).all(axis=1)
+    target = None
+    if isinstance(term.function, Multinomial):
+        target = label_values(term.function.target, lengths, values).reshape(-1)[there]
+    return SmoothLoss(columns[there], weight[there], target)
 
 
 def _loss(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,8 @@ from kdsl.solving.expand import ExplicitQP
 from kdsl.solving.general_qp import minimise_convex
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
+
+_ACCURACIES = (1e-11, 1e-8)  # the second where rounding is in the way of the first
 
 
 def least_scalars(problem: ScalarProblem) -> Floats:
@@ -33,12 +36,14 @@ def least_scalars_conic(problem: ScalarProblem) -> Floats:
     x, cost, constraints = conic_cost(problem)
     body, equal = problem.matrix @ x[: problem.size] + problem.offset, problem.equality
     constraints += [body[np.flatnonzero(equal)] == 0, body[np.flatnonzero(~equal)] <= 0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how exact it is, the certificate says
-        cp.Problem(cp.Minimize(cost), constraints).solve(
-            solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
-        )
-    return np.zeros(problem.size) if x.value is None else np.asarray(x.value[: problem.size], dtype=np.float64)
+    program = cp.Problem(cp.Minimize(cost), constraints)
+    for accuracy in _ACCURACIES:
+        with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
+            warnings.simplefilter("ignore")  # how exact it is, the certificate says
+            program.solve(solver=cp.CLARABEL, tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy)
+        if x.value is not None:
+            return np.asarray(x.value[: problem.size], dtype=np.float64)
+    return np.zeros(problem.size)
 
 
 def conic_cost(problem: ScalarProblem) -> tuple[Any, Any, list[Any]]:

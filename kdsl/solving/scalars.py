@@ -21,12 +21,13 @@ from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_mi
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalar_program import least_scalars, least_scalars_conic
-from kdsl.solving.smooth_losses import newton
+from kdsl.solving.smooth_scalars import along_one, along_several
 from kdsl.solving.sparse_forms import Entries
 
 _FEW = 64  # scalars beside the slacks up to which their slopes are taken as a dense array
 _FLAT = 1e-12  # F' counts as 0 below this share of the sum of the sizes of its terms
 _POINT = 1e-12  # an interval that is shorter is a point
+_RANK = 1e-12  # of the largest singular value: rows that depend on others
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +60,29 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
 
 
 def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
-    """By Newton where equations define every residual and nothing else holds the scalars; as a conic program else."""
-    if lines is None or problem.losses or not problem.equality.all() or np.any(np.diff(lines.owner) == 0):
-        z = least_scalars_conic(problem)
-        return z if lines is None else lines.at(z[lines.few])
-    slacks = lines.slacks[lines.owner]
-    return newton(problem.smooth, lines.few, slacks, lines.slopes, lines.height, problem.linear, problem.quadratic)
+    """Along one scalar, or over several where equations define every slack; as a conic program elsewhere."""
+    if lines is None:
+        return least_scalars_conic(problem)
+    rows, offset, equality = lines.hard
+    if len(lines.few) <= 1:
+        low, high = _interval(rows[:, 0], offset, equality) if len(lines.few) else (0.0, 0.0)
+        if low > high:
+            low = high = 0.5 * (low + high)
+        v = along_one(problem, lines.moving, low, high)
+        return lines.at(np.full(len(lines.few), v))
+    if not problem.losses and lines.are_fixed:
+        origin, basis = _solutions(rows[equality], offset[equality])
+        z = along_several(problem, lines.at(origin), lines.directions(basis))
+        if (rows[~equality] @ z[lines.few] + offset[~equality] <= 0).all():
+            return z
+    return lines.at(least_scalars_conic(problem)[lines.few])
+
+
+def _solutions(rows: Floats, offset: Floats) -> tuple[Floats, Floats]:
+    """(v, N): rows v + offset = 0, and for every v + N u as well."""
+    left, sizes, right = np.linalg.svd(rows)
+    rank = int(np.count_nonzero(sizes > _RANK * sizes.max(initial=0.0)))
+    return -right[:rank].T @ ((left[:, :rank].T @ offset) / sizes[:rank]), right[rank:].T
 
 
 def _others(count: int, taken: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -369,6 +387,27 @@ class _Lines:
             for _, right, *_ in loss.pieces[:-1]:
                 cuts.append((right - height)[slope != 0] / slope[slope != 0])
         return np.concatenate(cuts) if cuts else np.zeros(0)
+
+    @cached_property
+    def are_fixed(self) -> bool:
+        """Whether an equation defines every slack: it has one line, and none that it may leave."""
+        return len(self.owner) == len(self.slacks) and not self.curvature.any() and not self.first.any()
+
+    def directions(self, basis: Floats) -> Floats:
+        """What z changes by, where every slack has one line, as the other scalars change by the columns of `basis`."""
+        result = np.zeros((self.problem.size, basis.shape[1]))
+        result[self.few] = basis
+        result[self.slacks[self.owner]] = self.slopes @ basis
+        return result
+
+    def moving(self, v: float) -> tuple[Floats, Floats]:
+        """`at` for one scalar at most, and its derivative where no two lines meet."""
+        z, rates = self.at(np.full(len(self.few), v)), np.zeros(self.problem.size)
+        rates[self.few] = 1.0
+        if len(self.few):
+            active = self._active(self.slope * v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
+            rates[self.slacks[self.owner[active]]] = self.slope[active]
+        return z, rates
 
     def at(self, v: Floats) -> Floats:
         """z with every slack at its best for the other scalars v."""

@@ -70,10 +70,11 @@ def solve_posed(
         conflict = row_conflict(lowered.problem)
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
+        if not posed.energies.conic:
+            _look_for_a_ray(posed, lowered, options)
         if posed.energies.dual.entropies or posed.energies.conic:
             raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
         else:
-            _look_for_a_ray(posed, lowered, options)
             chosen = route(facts_of(lowered.problem), backend, options.tol)
             problem, begin = trail.start(lowered.problem)
             lowered = replace(lowered, problem=problem)
@@ -156,6 +157,8 @@ def _solution(
 ) -> Solution:
     proven = point.certificate.status(options.tol, options.kkt_tol)
     status, message = proven or _LIMITS.get(raw.status, "solver_error"), raw.message
+    if status == "solver_error" and raw.status == "solved":
+        message = f"{message}, its solver says; the certificate shows a relative gap of {point.certificate.rel_gap:.1e}"
     message = _INTERRUPTED if raw.status == "interrupted" else message
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"

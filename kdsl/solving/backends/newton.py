@@ -218,6 +218,8 @@ class _Task:
         factor = hessian.linear_factor() if not hessian.curvature.any() else None
         if factor is not None and factor.shape[1] > min(_COLUMNS, len(free)):
             factor = None
+        if factor is not None and not target.any():
+            hessian.factor = factor = rows.apart_from(factor)
         memory = allowance.memory() / 4 if options.memory is None else options.memory
         small = len(free) <= _LARGEST and 24.0 * problem.size**2 <= memory
         dense = problem if small else None
