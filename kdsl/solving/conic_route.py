@@ -46,11 +46,17 @@ def solve_beyond(
     assert following is not None
     other = _conic(posed, lowered, options)
     reached = certify(posed, other.theta, lowered=lowered)
-    if reached.certificate.rel_gap < point.certificate.rel_gap:
-        return other, reached, following
-    if other.status != "solved":
-        found = replace(found, message=f"{found.message}; {other.message}")
-    return found, point, replace(chosen, warnings=following.warnings)
+    if not reached.certificate.rel_gap < point.certificate.rel_gap:
+        if other.status != "solved":
+            found = replace(found, message=f"{found.message}; {other.message}")
+        return found, point, replace(chosen, warnings=following.warnings)
+    if reached.certificate.status(options.tol, options.kkt_tol) != "optimal":
+        again = chosen.backend.solve(problem, options, other.theta, progress)
+        nearer = certify(posed, again.theta, lowered=lowered)
+        if nearer.certificate.rel_gap < reached.certificate.rel_gap:
+            again = replace(again, seconds=found.seconds + other.seconds + again.seconds)
+            return again, nearer, replace(chosen, reason=f"{chosen.reason}; begun again where Clarabel stopped")
+    return other, reached, following
 
 
 def _by_cvxpy(posed: Posed, lowered: Lowered, options: Options, what: str) -> tuple[RawSolution, Point, Route]:

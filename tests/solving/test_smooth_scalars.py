@@ -217,3 +217,20 @@ def test_a_bound_is_kept_where_the_slope_goes_on() -> None:
     assert along_one(problem, line, free + 1.0, free + 5.0) == free + 1.0
     assert along_one(problem, line, free - 5.0, free - 1.0) == free - 1.0
     assert along_one(problem, line, free, free) == free
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hard_conditions_and_hardly_a_penalty(seed: int) -> None:
+    """What a conic solver leaves of a w that is its multipliers over 1e-4, Newton's method takes away from there."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(30, 3))
+    y = np.where(points[:, 0] + 0.5 * rng.normal(size=30) > 0, 1.0, -1.0)
+    text = text_of(BINARY, f"30 * sum[i] logistic(y[i] * {F})", f"up[i]: {F} <= 2").replace(
+        "1/2 ||w||^2", "1e-4 ||w||^2"
+    )
+    ours = solved(text, x=points, y=y)
+    w, b = cp.Variable(3), cp.Variable()
+    f = points @ w + b
+    reference = least(1e-4 * cp.sum_squares(w) + 30 * cp.sum(cp.logistic(-cp.multiply(y, f))), [f <= 2])
+    assert ours.status == "optimal", ours.message
+    assert ours.value == pytest.approx(reference, rel=2e-6)

@@ -66,7 +66,9 @@ def solve(
     search = _Search(task, limit, began + options.time_limit, progress)
     goal = _BEYOND * options.tol
     near = np.zeros(len(task.resting))
-    near[: problem.size] = 0.0 if start is None else start
+    if start is not None:
+        near[: problem.size] = start
+        task.hold(near[task.free])
     state = task.begin(near[task.free])
     closest = goal if task.mirror.held is None else _FIRST
     while True:
@@ -226,6 +228,13 @@ class _Task:
         task = _Task(free, resting, mirror, hessian, linear, constant, rows, target[held], factor, dense)
         task.least_pull = 0.0 if mirror.held is None else _LEAST * mirror.held.pull
         return task
+
+    def hold(self, t: Floats) -> None:
+        """Held coordinates are held near t."""
+        held = self.mirror.held
+        if held is not None:
+            centre = np.clip(t, self.mirror.low, self.mirror.high)[held.place]
+            self.mirror = self.mirror._replace(held=held._replace(centre=centre))
 
     def begin(self, t: Floats) -> _State:
         """The state at t, from products in double precision."""
