@@ -111,6 +111,17 @@ def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint, read: Call
                 "narrow the domains of its parameters, e.g. `tau : in (0, 1)`, or give every parameter a default",
             )
         )
+    except plq.InexactCrossing:
+        problems.append(
+            Diagnostic(
+                "K410",
+                "two pieces of this loss cross at a point that is not a fraction",
+                (Label(node.span),),
+                "break points are exact: fractions and products of parameters, but no roots of them",
+                "choose numbers, for its parameters too, with which they cross at fractions: r^2 and r + 2 cross at "
+                "-1 and 2, r^2 and r + 1 at no fraction",
+            )
+        )
     except plq.NotPiecewiseQuadratic as problem:
         problems.append(
             Diagnostic("K410", f"this loss is not piecewise linear-quadratic: {problem}", (Label(node.span),))

@@ -314,6 +314,8 @@ def _shape(translator: Translator, node: s.Expr, scope: Scope, argument: Poly, d
             raise Untranslatable(
                 node, "a loss has one argument, and this is a second one: bound each piece by an unknown of its own"
             )
+        case s.Norm():
+            raise Untranslatable(node, "a norm is no function of one number, of which a loss is made")
         case _:
             raise Untranslatable(node, "a loss is built from max, abs, pos, square and sums of these")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from math import isqrt
 from typing import NamedTuple
 
-from kdsl.algebra.poly import Poly
+from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.signs import Domains
 
 ZERO = Poly()
@@ -23,7 +24,11 @@ class UnknownOrder(Exception):
 
 
 class NotPiecewiseQuadratic(Exception):
-    """The expression leaves the class: degree above two, or a crossing that is not rational."""
+    """The expression leaves the class: its degree is above two."""
+
+
+class InexactCrossing(Exception):
+    """Two pieces cross where no rational expression of the parameters is."""
 
 
 class Piece(NamedTuple):
@@ -119,8 +124,7 @@ def maximum(f: Plq, g: Plq, domains: Domains) -> Plq:
             new_breaks.append(left)
         point = _between(left, right)
         a, b = _piece_at(f, point, domains), _piece_at(g, point, domains)
-        roots = [r for r in _roots(a.minus(b), domains) if _inside(r, left, right, domains)]
-        cuts = [left, *_sorted(roots, domains), right]
+        cuts = [left, *_sorted(_crossings(a.minus(b), left, right, domains), domains), right]
         for m, (low, high) in enumerate(pairwise(cuts)):
             if m and low is not None:
                 new_breaks.append(low)
@@ -244,6 +248,28 @@ def _inside(root: Poly, left: Poly | None, right: Poly | None, domains: Domains)
     return (left is None or _at_least(root - left, domains)) and (right is None or _at_least(right - root, domains))
 
 
+def _crossings(difference: Piece, left: Poly | None, right: Poly | None, domains: Domains) -> list[Poly]:
+    """Where 1/2 q t^2 + c t + d vanishes between left and right, as rational expressions."""
+    try:
+        roots = _roots(difference, domains)
+    except InexactCrossing:
+        if _keeps_sign(difference, left, right, domains):
+            return []
+        raise
+    return [root for root in roots if _inside(root, left, right, domains)]
+
+
+def _keeps_sign(difference: Piece, left: Poly | None, right: Poly | None, domains: Domains) -> bool:
+    """Whether a quadratic certainly has no zero between left and right."""
+    cup = difference if domains.positive(difference.curvature) else Piece(*(-c for c in difference))
+    if not domains.positive(cup.curvature):
+        return False
+    if left is not None and right is not None and all(domains.positive(-cup.at(end)) for end in (left, right)):
+        return True
+    rises = left is not None and all(map(domains.positive, (cup.at(left), cup.slope_at(left))))
+    return rises or (right is not None and all(map(domains.positive, (cup.at(right), -cup.slope_at(right)))))
+
+
 def _roots(difference: Piece, domains: Domains) -> list[Poly]:
     """Where 1/2 q t^2 + c t + d vanishes, as rational expressions."""
     q, c, d = difference
@@ -251,28 +277,32 @@ def _roots(difference: Piece, domains: Domains) -> list[Poly]:
         return [] if not c else [-(d * _inverse(c))]
     if not d:
         return [ZERO] if not c else [ZERO, -(c * _inverse(q)).scale(2)]
-    discriminant = (c * c - (q * d).scale(2)).as_number()
-    if discriminant is not None and discriminant < 0:
-        return []
-    if domains.positive((q * d).scale(2) - c * c):
+    discriminant = c * c - (q * d).scale(2)
+    if domains.positive(-discriminant):
         return []
     root = _square_root(discriminant)
-    if root is None:
-        raise NotPiecewiseQuadratic("a crossing of two pieces is not rational")
-    return [(sign - c) * _inverse(q) for sign in (Poly.number(-root), Poly.number(root))]
+    return [(sign - c) * _inverse(q) for sign in (-root, root)]
 
 
 def _inverse(poly: Poly) -> Poly:
     try:
         return poly.inverse()
     except ValueError:
-        raise NotPiecewiseQuadratic("a break point is not a single term") from None
+        raise InexactCrossing from None
 
 
-def _square_root(value: Fraction | None) -> Fraction | None:
-    from math import isqrt
+def _square_root(poly: Poly) -> Poly:
+    """An expression whose square is poly: poly is zero, or a single term of even powers."""
+    if not poly:
+        return poly
+    ((monomial, coefficient), *others) = poly.terms.items()
+    root = _rational_root(coefficient)
+    if others or monomial.binders or root is None or any(power % 2 for _, power in monomial.factors):
+        raise InexactCrossing
+    return Poly({Monomial((), tuple((factor, power // 2) for factor, power in monomial.factors)): root})
 
-    if value is None or value < 0:
-        return None
-    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
-    return Fraction(top, bottom) if top * top == value.numerator and bottom * bottom == value.denominator else None
+
+def _rational_root(value: Fraction) -> Fraction | None:
+    top, bottom = isqrt(max(value.numerator, 0)), isqrt(value.denominator)
+    root = Fraction(top, bottom)
+    return root if root * root == value else None

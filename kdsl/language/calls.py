@@ -182,7 +182,7 @@ def _call_function(env: Environment, call: Call, scope: Scope) -> Visit:
             failed = True
             continue
         degree, atom, terms = max(degree, real.degree), atom or real.atom, max(terms, real.terms)
-        if real.degree > 1 and not (function in ("max", "pos") and real.atom):
+        if real.degree > 1 and function not in ("max", "abs", "pos"):
             _not_affine(env, function, argument, real)
             failed = True
     if function == "sign":

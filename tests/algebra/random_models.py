@@ -60,6 +60,7 @@ RESIDUAL_LOSSES = (
     "pinball({r}; tau)",
     "max({r}, -2 * {r}, 2 * {r} - 1)",
     "square({r}) + abs({r})",
+    "max(square({r}), D * abs({r}))",
 )
 SLACKS = ("xi[i]", "xi[i]^2", "xi[i] + D * xi[i]^2")
 WEIGHTS = ("C", "C * s[i]", "1/l", "1/(nu * l)")

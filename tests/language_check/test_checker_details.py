@@ -54,7 +54,7 @@ def test_the_spec_is_correct() -> None:
         ("f(x[i])", "abs(f(x[i]), 1)", "K312"),
         ("f(x[i])", "<w, phi(2)>", "K311"),
         ("f(x[i])", "f(i)", "K311"),
-        ("sum[i] xi[i]", "sum[i] abs(xi[i]^2)", "K314"),
+        ("sum[i] xi[i]", "sum[i] square(xi[i]^2)", "K314"),
         ("sum[i] xi[i]", "sum[i] pinball(xi[i]; 0)", "K330"),
         ("sum[i] xi[i]", "sum[i] pinball(xi[i]; xi[i])", "K329"),
         ("sum[i] xi[i]", "sum[i] multinomial(b[k]; k, y[i])", "K316"),
