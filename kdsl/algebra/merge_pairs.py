@@ -44,7 +44,7 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
     dual = folding.dual
     alike = (first.indices, first.sets, first.support) == (second.indices, second.sets, second.support)
     unsettled = {term.label for term in dual.conjugates} | {term.label for term in dual.entropies}
-    if not (alike and is_zero(first.lower) and is_zero(second.lower)) or unsettled & {
+    if not (alike and _may_be_zero(first, domains) and _may_be_zero(second, domains)) or unsettled & {
         first.label,
         second.label,
     }:
@@ -89,6 +89,11 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
         pairs=(*folding.pairs, MergedPair(beta.label, plus.label, minus.label)),
         steps=(*folding.steps, *steps),
     )
+
+
+def _may_be_zero(variable: DualVariable, domains: Domains) -> bool:
+    """Whether 0 is certainly the least value of a multiplier, whatever the parameters and the data."""
+    return is_zero(variable.lower) and (variable.upper is None or domains.non_negative(variable.upper))
 
 
 def _bound(row: Row, beta: DualVariable) -> Poly | None:

@@ -7,8 +7,8 @@ import numpy as np
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Sym
 from kdsl.language.diagnostics import Diagnostic
-from kdsl.solving.infeasibility import Conflict, NoSolution, Ray, measure_ray, recession_problem
-from kdsl.solving.lowering import Lowered
+from kdsl.solving.infeasibility import Conflict, Crossing, NoSolution, Ray, measure_ray, recession_problem
+from kdsl.solving.lowering import Family, Lowered
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.plain_contradiction import plain_contradiction
 from kdsl.solving.posed import Posed
@@ -22,24 +22,53 @@ _SMALL = 1e-9  # a share of the largest multiplier that counts as nothing
 Place = tuple[str, tuple[int, ...]]  # a label and the place of a multiplier in its family, from 0
 
 
-def explain_conflict(posed: Posed, lowered: Lowered, conflict: Conflict) -> NoSolution:
-    """The dual's rows cannot all hold: the primal falls without end."""
+def explain_conflict(posed: Posed, lowered: Lowered, conflict: Conflict | Crossing) -> NoSolution:
+    """The dual's rows and bounds cannot all hold: the primal falls without end."""
+    if isinstance(conflict, Crossing):
+        return _unbounded(posed, *_crossing_words(posed, lowered, conflict))
     witness = _witness(posed, conflict)
     along = ", ".join(f"{name} {weight:+.4g}" for name, weight in witness.items() if weight)
     allowed = f"at most {conflict.reachable:.6g}" if np.isfinite(conflict.reachable) else "any amount"
-    changes = _parameter_changes(posed, lowered, conflict.factor)
-    return NoSolution(
-        "unbounded",
-        Diagnostic(
-            "K620",
-            f"`{posed.derivation.model.name}` is unbounded on these data: its objective falls without end",
-            (),
-            f"the multipliers would have to add up to {conflict.asked:.6g} (rows weighted by {along}) where their "
-            f"bounds allow {allowed}; moving along these unknowns lowers the objective for ever",
-            changes or "the penalties are too weak for what the objective rewards",
-        ),
-        witness,
+    why = (
+        f"the multipliers would have to add up to {conflict.asked:.6g} (rows weighted by {along}) where their "
+        f"bounds allow {allowed}; moving along these unknowns lowers the objective for ever"
     )
+    changes = _parameter_changes(posed, lowered, conflict.factor)
+    return _unbounded(posed, why, changes or "the penalties are too weak for what the objective rewards", witness)
+
+
+def _unbounded(posed: Posed, why: str, remedy: str, witness: dict[str, float]) -> NoSolution:
+    message = f"`{posed.derivation.model.name}` is unbounded on these data: its objective falls without end"
+    return NoSolution("unbounded", Diagnostic("K620", message, (), why, remedy), witness)
+
+
+def _crossing_words(posed: Posed, lowered: Lowered, crossing: Crossing) -> tuple[str, str, dict[str, float]]:
+    """(why nothing lies between bounds that cross, what to change, by how much they cross at each multiplier)."""
+    places = _places(lowered)
+    crossed = [places[int(k)] for k in crossing.places]
+    low, high = float(crossing.lower[0]), float(crossing.upper[0])
+    more = f", and {len(crossed) - 1:,} more have no value either" if len(crossed) > 1 else ""
+    why = (
+        f"the multiplier `{_member(crossed[0], 1)}` would have to be at least {low:.6g} and at most {high:.6g}{more}: "
+        "a penalty is negative, and a larger violation lowers the objective for ever"
+    )
+    families = [lowered.families[label] for label in {label for label, _ in crossed}]
+    signs = _parameter_signs(posed, families) if len(crossed) == sum(f.count for f in families) else ""
+    gaps = zip(crossed, crossing.lower - crossing.upper, strict=True)
+    witness = {_member(place, 0): float(gap) for place, gap in list(gaps)[:_KEPT]}
+    return why, signs or "let no product of parameters and data be negative where it is a penalty", witness
+
+
+def _parameter_signs(posed: Posed, families: list[Family]) -> str:
+    """The sign of a negative parameter that turns the bounds round, which cross at every member of the families."""
+    pairs = [(family.variable.lower, family.variable.upper) for family in families]
+    widths = [upper - lower for lower, upper in pairs if lower is not None and upper is not None]
+    hints = []
+    for name, value in posed.parameters.items():
+        powers = {_power(width, name) for width in widths}
+        if value < 0 and all(power % 2 for power in powers):
+            hints.append(f"{name} {'>=' if min(powers) > 0 else '>'} 0")
+    return f"it is bounded for {' or '.join(hints)}" if hints else ""
 
 
 def _witness(posed: Posed, conflict: Conflict) -> dict[str, float]:

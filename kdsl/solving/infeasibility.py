@@ -1,5 +1,6 @@
 """Says why a problem has no solution, with a numeric witness that is checked here and not taken from a solver.
 
+Bounds that cross: a multiplier whose least value exceeds its largest. Then the dual is infeasible as below.
 Rows that conflict: weights nu on the rows for which nu'a exceeds everything that nu'A theta can reach in the boxes.
 Then the dual is infeasible and the primal, if it has a feasible point, falls without end along the scalars nu.
 A ray: d >= 0 with A d = 0, no energy, and a gain: the dual grows without end, so the primal is infeasible.
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.factors import linear_points
 from kdsl.solving.feasible import feasible_point
-from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
+from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm, Rows, Separable
 
 RAY_SHARE = 1e-13  # the energy of a ray, as a share of what its parts have without cancelling
 RAY_SHARES = (1e-4, 1e-7, 1e-10, RAY_SHARE)  # what is asked of the least energy, one after the other
@@ -46,8 +47,31 @@ class Conflict:
     factor: float
 
 
-def row_conflict(problem: NormalForm) -> Conflict | None:
-    """A conflict between rows and boxes, None where there is a feasible point. No kernel is evaluated."""
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Multipliers whose bounds leave them no value, those of the widest gaps first: lower > upper at each place."""
+
+    places: Ints
+    lower: Floats
+    upper: Floats
+
+
+def conflict_of(problem: NormalForm) -> Conflict | Crossing | None:
+    """Why no point meets boxes and rows, None where one does. No kernel is evaluated."""
+    return _crossing(problem) or _row_conflict(problem)
+
+
+def _crossing(problem: NormalForm) -> Crossing | None:
+    lower, upper = problem.separable.lower, problem.separable.upper
+    gap = lower - upper
+    crossed = np.flatnonzero((gap > 0) & (gap > _CLEAR * np.maximum(np.abs(lower), np.abs(upper))))
+    if not len(crossed):
+        return None
+    places = crossed[np.argsort(-gap[crossed], kind="stable")]
+    return Crossing(places, lower[places], upper[places])
+
+
+def _row_conflict(problem: NormalForm) -> Conflict | None:
     if problem.rows.matrix.shape[0] == 0:
         return None
     _, residual = feasible_point(problem, np.zeros(problem.size))

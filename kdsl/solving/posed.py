@@ -11,7 +11,7 @@ from kdsl.algebra.numeric import Values, evaluate
 from kdsl.binding.bound import Bound
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.solving.derived import energies_for
-from kdsl.solving.infeasibility import row_conflict
+from kdsl.solving.infeasibility import conflict_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.spaces import Space, audited, build_spaces, problem_values
 
@@ -58,6 +58,6 @@ def pose(
 
 
 def _is_refuted(posed: Posed) -> bool:
-    """Whether the rows of the dual conflict: then there is no solution, and no kernel need be evaluated to say so."""
+    """Whether rows and bounds of the dual conflict: no kernel need be evaluated to say that there is no solution."""
     outer = None if posed.energies.outer is None else 1.0
-    return row_conflict(lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated).problem) is not None
+    return conflict_of(lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated).problem) is not None

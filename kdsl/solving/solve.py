@@ -17,7 +17,7 @@ from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_route import LARGEST, solve_beyond
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
-from kdsl.solving.infeasibility import RAY_SHARES, energy_scale, measure_ray, recession_problem, row_conflict
+from kdsl.solving.infeasibility import RAY_SHARES, conflict_of, energy_scale, measure_ray, recession_problem
 from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
 from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.norm_search import search_norm
@@ -54,7 +54,7 @@ def solve_posed(
     outer = None
     if posed.energies.outer is not None:
         at_one = lower(posed.energies, posed.values, posed.spaces, 1.0, posed.saturated)
-        conflict = row_conflict(at_one.problem)  # the multiplier of the norm is in no row
+        conflict = conflict_of(at_one.problem)  # the multiplier of the norm is in no row
         if conflict is not None:
             raise explain_conflict(posed, at_one, conflict)
         raw, chosen, outer = search_norm(posed, options, backend, progress)
@@ -67,7 +67,7 @@ def solve_posed(
         alike = trail.lowered_alike(posed)
         lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated, alike=alike)
         lowered_at = time.perf_counter()
-        conflict = row_conflict(lowered.problem)
+        conflict = conflict_of(lowered.problem)
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
         if not posed.energies.conic:
@@ -112,7 +112,7 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
     More and more is asked of the least energy of a direction, until it is proven to be nothing or to be something.
     """
     recession = recession_problem(lowered.problem)
-    if recession is None or row_conflict(recession) is not None:
+    if recession is None or conflict_of(recession) is not None:
         return
     began, scale = time.perf_counter(), energy_scale(recession)
     chosen = route(facts_of(recession), None, options.tol)

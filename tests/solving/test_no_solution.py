@@ -204,6 +204,67 @@ def test_one_class_where_b_alone_is_enough(name: str) -> None:
     assert "K542" in {warning.code for warning in solution.warnings}
 
 
+# ------------------------------------------------------- bounds that cross
+
+PRICED = """model priced
+index  i in 1..l
+data   x[i] : input, y[i] : {{-1, 1}}, s[i] : real
+param  C : real = 1
+kernel k = linear
+var    w : H(k), b : real, xi[i] : real >= 0
+minimize 1/2 ||w||^2 + sum[i] {price} * xi[i]
+subject to
+  margin[i]: y[i] * (<w, phi(x[i])> + b) >= 1 - xi[i]
+predict label(t) = sign(<w, phi(t)> + b)
+"""
+TUBE = """model tube
+index  i in 1..l
+data   x[i] : input, y[i] : real
+param  C : real = 1, D : real = 1
+kernel k = linear
+var    w : H(k), b : real, xi[i] : real >= 0, eta[i] : real >= 0
+minimize 1/2 ||w||^2 + sum[i] (C * xi[i] + D * eta[i])
+subject to
+  above[i]: <w, phi(x[i])> + b - y[i] <= xi[i]
+  below[i]: y[i] - <w, phi(x[i])> - b <= eta[i]
+predict value(t) = <w, phi(t)> + b
+"""
+SIDES = np.array([1.0, 1.0, -1.0, -1.0])
+OF_THE_DATA = "let no product of parameters and data be negative where it is a penalty"
+
+
+@pytest.mark.parametrize(
+    ("price", "C", "gaps", "remedy"),
+    [
+        ("C", -1.0, [1.0, 1.0, 1.0, 1.0], "it is bounded for C >= 0"),
+        ("C^3", -0.01, [1e-6, 1e-6, 1e-6, 1e-6], "it is bounded for C >= 0"),
+        ("1/C", -2.0, [0.5, 0.5, 0.5, 0.5], "it is bounded for C > 0"),
+        ("C * s[i]", 2.0, [0.0, 0.0, 1.0, 0.0], OF_THE_DATA),
+        ("C * s[i]", -2.0, [2.0, 2.0, 0.0, 4.0], OF_THE_DATA),
+    ],
+)
+def test_a_penalty_that_is_negative(price: str, C: float, gaps: list[float], remedy: str) -> None:
+    data = {"x": LINE, "y": SIDES, "s": np.array([1.0, 1.0, -0.5, 2.0])}
+    none = refused(parse_spec(PRICED.format(price=price)), data, {"C": C})
+    (found,) = none.diagnostics
+    assert (none.status, found.code, found.help) == ("unbounded", "K620", remedy)
+    np.testing.assert_allclose(weights(none.witness, "margin", 4), gaps)
+    assert f"`margin[{1 + int(np.argmax(gaps))}]` would have to be at least 0 and at most {-max(gaps):g}" in found.why
+
+
+@pytest.mark.parametrize(("C", "D"), [(-1.0, 0.5), (-0.5, 1.0), (-1.0, -1.0)])
+def test_penalties_of_two_sides_are_not_taken_together_where_one_may_be_negative(C: float, D: float) -> None:
+    """-D <= below - above <= C would hold for the multipliers of the tube, but 0 <= above <= C does not."""
+    none = refused(parse_spec(TUBE), {"x": LINE, "y": SIDES}, {"C": C, "D": D})
+    np.testing.assert_allclose(weights(none.witness, "above", 4), -C)
+    np.testing.assert_allclose(weights(none.witness, "below", 4), max(-D, 0.0))
+
+
+def test_bounds_that_meet_leave_a_value() -> None:
+    data = {"x": LINE, "y": SIDES, "s": np.array([1.0, 0.0, 0.0, 1.0])}
+    assert solve(parse_spec(PRICED.format(price="C * s[i]")), data).status == "optimal"
+
+
 # ------------------------------------------- answers that need a word with them
 
 

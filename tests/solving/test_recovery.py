@@ -24,7 +24,7 @@ from kdsl.pipeline import parse_spec
 from kdsl.solving.api import prepare, solve
 from kdsl.solving.certificate import Products, gradient, kkt_gap, normal_form_value
 from kdsl.solving.feasible import feasible_point
-from kdsl.solving.infeasibility import measure_ray, recession_problem, row_conflict
+from kdsl.solving.infeasibility import conflict_of, measure_ray, recession_problem
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
 from kdsl.solving.posed import Posed
@@ -363,7 +363,7 @@ def test_rows_and_boxes_conflict_or_meet(seed: int, n: int, rows: int) -> None:
         b_eq=target[equality] if equality.any() else None,
         bounds=[(0, None if np.isinf(u) else u) for u in upper],
     )
-    conflict = row_conflict(problem)
+    conflict = conflict_of(problem)
     assert (conflict is None) == (feasible.status == 0)
     if conflict is None:
         return
