@@ -235,9 +235,8 @@ def _datum(env: Environment, entry: SymbolDecl) -> Datum:
     else:
         _wrong_domain(env, entry, "data", "`input`, `real`, `in (0, 1)`, `{-1, 1}` or a set of labels")
     default = _default(env, entry, interval, values)
-    _enter(
-        env, entry, Symbol(entry.name.id, "datum", entry.name.span, sets, (), value, interval if not values else None)
-    )
+    kept = interval if not values else None
+    _enter(env, entry, Symbol(entry.name.id, "datum", entry.name.span, sets, (), value, kept, values=values))
     return Datum(
         entry.name.id,
         sets,

@@ -1,9 +1,11 @@
-"""Warns where a datum is used as a -1/+1 label, as in y f(x) >= 1, though it is declared as any real number."""
+"""Warns where a datum is used as a -1/+1 label, as in y f(x) >= 1, though its domain is not that of a label."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kdsl.algebra.builtin_losses import LOSSES_BY_NAME
-from kdsl.language.scopes import Environment
+from kdsl.language.scopes import Environment, Symbol
 from kdsl.language.syntax import (
     Call,
     Expr,
@@ -22,29 +24,36 @@ from kdsl.language.walk import walk
 
 
 def check_margins(env: Environment, spec: Spec) -> None:
-    """The signs of a real datum are certain to be labels where `predict label` or a margin loss uses them so."""
-    objectives = [line.body for line in spec.statements if isinstance(line, Objective)]
-    for body in objectives:
-        for call in walk(body):
-            if isinstance(call, Call) and call.arguments and _is_margin_loss(env, call):
-                _check_products(env, call.arguments[0])
+    """The signs of a datum are certain to be labels where `predict label` or a margin loss uses them so."""
+    found = [use for product, members in _products(env, spec) for use in _uses(env, product, members)]
+    labelled = any(_is_opposite(symbol) for _, symbol in found)
+    for factor, symbol in found:
+        if symbol.interval is not None:
+            _any_number(env, factor, symbol)
+        elif len(symbol.values) == len(set(symbol.values)) == 2 and not labelled:
+            _not_opposite(env, factor, symbol)
+
+
+def _products(env: Environment, spec: Spec) -> Iterator[tuple[Mul, frozenset[str] | None]]:
+    """The products in which a datum may be a label; of a constraint with the names of its members."""
+    for line in spec.statements:
+        if isinstance(line, Objective):
+            for call in walk(line.body):
+                if isinstance(call, Call) and call.arguments and _is_margin_loss(env, call):
+                    yield from ((part, None) for part in walk(call.arguments[0]) if isinstance(part, Mul))
     if any(isinstance(line, Predict) and line.kind.id == "label" for line in spec.statements):
         for line in spec.statements:
             for constraint in line.constraints if isinstance(line, SubjectTo) else ():
                 members = frozenset(index.id for index in constraint.indices)
-                _check_products(env, constraint.comparison.left, members)
-                _check_products(env, constraint.comparison.right, members)
-
-
-def _check_products(env: Environment, expression: Expr, members: frozenset[str] | None = None) -> None:
-    """Of a constraint only what its own members multiply: in a sum over examples a datum is a weight."""
-    for product in walk(expression):
-        if isinstance(product, Mul):
-            _check_product(env, product, members)
+                for side in (constraint.comparison.left, constraint.comparison.right):
+                    yield from ((part, members) for part in walk(side) if isinstance(part, Mul))
 
 
 def _is_of(factor: Expr, members: frozenset[str] | None) -> bool:
-    """Whether a factor belongs to the members of a constraint; None for a loss, where all does."""
+    """Whether a factor belongs to the members of a constraint, not to a sum, where a datum is a weight.
+
+    None for a loss, where all does.
+    """
     return members is None or (
         isinstance(factor, Item) and any(isinstance(s, Name) and s.id in members for s in factor.subscripts)
     )
@@ -55,28 +64,55 @@ def _is_margin_loss(env: Environment, call: Call) -> bool:
     return loss is not None and loss.kind == "margin" and call.function.id not in env.symbols
 
 
-def _check_product(env: Environment, product: Mul, members: frozenset[str] | None) -> None:
+def _uses(env: Environment, product: Mul, members: frozenset[str] | None) -> Iterator[tuple[Expr, Symbol]]:
+    """The data of a product that multiply a prediction and may be negative, or are one of a few numbers."""
     for factor in product.factors:
         base = factor.base if isinstance(factor, Item) else factor
         symbol = env.symbols.get(base.id) if isinstance(base, Name) else None
-        if symbol is None or symbol.kind != "datum" or not isinstance(symbol.value, Real) or symbol.interval is None:
+        if symbol is None or symbol.kind != "datum" or not isinstance(symbol.value, Real):
             continue
-        if symbol.interval.lower is not None and symbol.interval.lower >= 0:
+        if symbol.interval is not None and symbol.interval.lower is not None and symbol.interval.lower >= 0:
             continue
         if not _is_of(factor, members):
             continue
         if any(_is_prediction(env, other) for other in product.factors if other is not factor):
-            subscripts = f"[{', '.join(symbol.subscripts)}]" if symbol.subscripts else ""
-            env.error(
-                "K339",
-                f"`{symbol.name}` is used as a -1/+1 label, but it is declared as any number",
-                factor.span,
-                "multiplies the prediction",
-                why="with other values than -1 and 1 the size of the label would scale the margin of each example",
-                help=f"declare it as `{symbol.name}{subscripts} : {{-1, 1}}`, so that the data are checked",
-                subject=(symbol.name,),
-                severity="warning",
-            )
+            yield factor, symbol
+
+
+def _is_opposite(symbol: Symbol) -> bool:
+    return len(symbol.values) == 2 and not sum(symbol.values)
+
+
+def _any_number(env: Environment, factor: Expr, symbol: Symbol) -> None:
+    env.error(
+        "K339",
+        f"`{symbol.name}` is used as a -1/+1 label, but it is declared as any number",
+        factor.span,
+        "multiplies the prediction",
+        why="with other values than -1 and 1 the size of the label would scale the margin of each example",
+        help=f"declare it as `{_declared(symbol)}`, so that the data are checked",
+        subject=(symbol.name,),
+        severity="warning",
+    )
+
+
+def _not_opposite(env: Environment, factor: Expr, symbol: Symbol) -> None:
+    first, second = symbol.values
+    env.error(
+        "K342",
+        f"`{symbol.name}` is used as a -1/+1 label, but {first} and {second} are not opposite",
+        factor.span,
+        "multiplies the prediction",
+        why="the sign of a label says on which side of 0 the prediction should be, and a label of 0 asks for nothing",
+        help=f"declare it as `{_declared(symbol)}`: a column with two other values is mapped to these",
+        subject=(symbol.name,),
+        severity="warning",
+    )
+
+
+def _declared(symbol: Symbol) -> str:
+    subscripts = f"[{', '.join(symbol.subscripts)}]" if symbol.subscripts else ""
+    return f"{symbol.name}{subscripts} : {{-1, 1}}"
 
 
 def _is_prediction(env: Environment, expression: Expr) -> bool:

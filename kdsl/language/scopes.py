@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -30,7 +31,8 @@ class Symbol(NamedTuple):
     """One declared name.
 
     kind: "index", "size", "set", "datum", "parameter", "kernel", "variable", "abbreviation" or "loss".
-    `value` is what it is once all subscripts (over `sets`) are given; `declaration` the let or loss line.
+    `value` is what it is once all subscripts (over `sets`) are given; `declaration` the let or loss line;
+    `values` all the numbers that a datum may be, where they are listed.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Symbol(NamedTuple):
     value: Type | None = None
     interval: Interval | None = None
     declaration: LetDecl | LossDecl | None = None
+    values: tuple[Fraction, ...] = ()
 
 
 KIND_WORDS: dict[str, str] = {

@@ -165,6 +165,36 @@ def test_a_weight_in_a_sum_is_no_label(constraint: str, found: list[str]) -> Non
     assert codes(text.replace("predict", f"  {constraint}\npredict")) == found
 
 
+@pytest.mark.parametrize(
+    ("domain", "found"),
+    [
+        ("{-1, 1}", []),
+        ("{2, -2}", []),
+        ("{-1, 0, 1}", []),  # with a `where`, perhaps
+        ("{0, 1}", ["K342"]),
+        ("{-1, 2}", ["K342"]),
+        ("{1, 1/2}", ["K342"]),
+    ],
+)
+def test_a_label_of_two_values_has_opposite_ones(domain: str, found: list[str]) -> None:
+    assert codes(SVM.replace("{-1, 1}", domain)) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (">= 1", ">= 1 - 5 * (1 - a[i])"),
+        ("where s[i] > 0", "where a[i] = 1, s[i] > 0"),
+        ("y[i] * (<", "a[i] * y[i] * (<"),
+        ("predict", "  held[i]: a[i] * (<w, phi(x[i])> + b) <= 3\npredict"),
+        ("minimize", "minimize 1/l * sum[i] a[i] * (<w, phi(x[i])> + b) +"),
+    ],
+)
+def test_what_is_0_or_1_beside_a_label_is_none(old: str, new: str) -> None:
+    assert old in SVM
+    assert codes(SVM.replace("y[i] : {-1, 1}", "y[i] : {-1, 1}, a[i] : {0, 1}").replace(old, new)) == []
+
+
 LET = """\
 index  i in 1..l
 data   x[i] : input, y[i] : real
