@@ -17,7 +17,7 @@ from kdsl.binding.precomputed import Precomputed
 from kdsl.binding.python_kernel import Function, PythonKernel
 from kdsl.binding.table import Matrix
 from kdsl.language.diagnostics import KdslError
-from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KERNEL_FAMILIES, KernelFamily, KernelParameter
+from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KERNEL_FAMILIES, OTHER_NAMES, KernelFamily, KernelParameter
 from kdsl.language.syntax import (
     Add,
     Expr,
@@ -141,7 +141,7 @@ def build_call(call: KernelCall, around: Surroundings) -> Kernel:
     family = FAMILIES_BY_NAME.get(name)
     if family is None:
         known = [*(f.name for f in KERNEL_FAMILIES), *around.declared]
-        raise fault("K560", f"there is no kernel `{name}`", help=nearest(name, known))
+        raise fault("K560", f"there is no kernel `{name}`", help=nearest(OTHER_NAMES.get(name.lower(), name), known))
     if name == "normalized":
         return build_normalized(call, around)
     return build_family(family, read_arguments(call, family, around))

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from kdsl.algebra.builtin_losses import LOSSES_BY_NAME, BuiltinLoss
 from kdsl.language.constants import constant
 from kdsl.language.diagnostics import Label
+from kdsl.language.elsewhere import written_here
 from kdsl.language.ranges import as_domain, contains, in_words, inside
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Owner, Scope, Symbol
 from kdsl.language.suggestions import nearest
@@ -122,7 +123,8 @@ def call_rule(env: Environment, expression: Call, scope: Scope) -> Visit:
 
 def _not_callable(env: Environment, call: Call, symbol: Symbol | None, scope: Scope) -> None:
     function = call.function.id
-    inside = ", ".join(env.text(argument) for argument in call.arguments)
+    written = [env.text(argument) for argument in call.arguments]
+    inside = ", ".join(written)
     if symbol is not None or function in scope.bound:
         what = KIND_WORDS[symbol.kind] if symbol is not None else "an argument"
         env.error(
@@ -137,14 +139,13 @@ def _not_callable(env: Environment, call: Call, symbol: Symbol | None, scope: Sc
         return
     known = [name for name, other in env.symbols.items() if other.kind in ("abbreviation", "loss", "kernel")]
     near = nearest(function, [*known, *FUNCTIONS, *LOSSES_BY_NAME])
+    definition = f"define it: `let {function}(t) = ...` or `loss {function}(r) = ...`"
     env.error(
         "K217",
         f"unknown function `{function}`",
         call.function.span,
         "neither built in nor declared",
-        help=f"did you mean `{near}`?"
-        if near
-        else f"define it: `let {function}(t) = ...` or `loss {function}(r) = ...`",
+        help=written_here(function, written) or (f"did you mean `{near}`?" if near else definition),
         subject=(function,),
     )
 

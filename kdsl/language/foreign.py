@@ -24,6 +24,8 @@ _SIGNS = {
     "⁄": "/",
     "∥": "||",
     "⩵": "=",
+    "≦": "<=",
+    "≧": ">=",
     "〈": "<",
     "〉": ">",
     "（": "(",
@@ -37,6 +39,10 @@ _SIGNS = {
     "√": "a square",
     "ᵀ": "<u, v>",
     "⊤": "<u, v>",
+}
+_REMEDIES = {
+    ".": "an inner product is written <u, v>, a product u * v, a decimal number 0.5",
+    "±": "write the expression once with + and once with -, or abs(r) <= c for both",
 }
 
 
@@ -56,6 +62,8 @@ def foreign(piece: str) -> tuple[str, str, str]:
         return "K129", "the range of a constraint stands in its label", "write label[i]: and `index i in 1..l` above"
     if piece in _SIGNS:
         return "K101", f"the character `{piece}` has no meaning here", f"write `{_SIGNS[piece]}`"
+    if piece in _REMEDIES:
+        return "K101", f"the character `{piece}` has no meaning here", _REMEDIES[piece]
     if "\ufffd" in piece:
         message = "a byte that is not UTF-8 was replaced here"
         return "K102", message, "save the file as UTF-8"
@@ -69,6 +77,8 @@ def _plain(piece: str) -> str:
     import unicodedata
 
     plain = unicodedata.normalize("NFKC", piece)
-    return (
-        f"write `{plain}`" if plain != piece and plain.isascii() else "names are made of Latin and small Greek letters"
-    )
+    if plain != piece and plain.isascii():
+        return f"write `{plain}`"
+    if any(c.isalnum() for c in piece):
+        return "names are made of Latin and small Greek letters"
+    return "operators are + - * / ^, relations <= >= = and, in `where`, < > !="

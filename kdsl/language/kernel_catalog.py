@@ -93,3 +93,12 @@ KERNEL_FAMILIES: tuple[KernelFamily, ...] = (
 )
 
 FAMILIES_BY_NAME: dict[str, KernelFamily] = {family.name: family for family in KERNEL_FAMILIES}
+
+# What other libraries and books call a built-in kernel, in small letters.
+OTHER_NAMES: dict[str, str] = {
+    "gaussian": "rbf",
+    "gauss": "rbf",
+    "polynomial": "poly",
+    "laplace": "laplacian",
+    "tanh": "sigmoid",
+}

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from kdsl.language.constants import constant, is_infinite
 from kdsl.language.diagnostics import Label
-from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KernelFamily, KernelParameter
+from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, OTHER_NAMES, KernelFamily, KernelParameter
 from kdsl.language.model import Interval, Kernel
 from kdsl.language.ranges import as_domain, contains, in_words, inside
 from kdsl.language.scopes import KIND_WORDS, Environment
@@ -129,9 +129,7 @@ def _check_call(env: Environment, call: KernelCall) -> None:
 def _unknown_kernel(env: Environment, call: KernelCall) -> None:
     name = call.name.id
     symbol = env.symbols.get(name)
-    near = nearest(name, [*FAMILIES_BY_NAME, *env.kernels()])
-    aliases = {"gaussian": "rbf", "gauss": "rbf", "polynomial": "poly", "laplace": "laplacian", "tanh": "sigmoid"}
-    near = aliases.get(name.lower(), near)
+    near = OTHER_NAMES.get(name.lower()) or nearest(name, [*FAMILIES_BY_NAME, *env.kernels()])
     env.error(
         "K224",
         f"unknown kernel `{name}`" if symbol is None else f"`{name}` is {KIND_WORDS[symbol.kind]}, not a kernel",

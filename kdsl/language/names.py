@@ -11,7 +11,7 @@ from kdsl.language.model import IndexSet
 from kdsl.language.scopes import FUNCTIONS, KIND_WORDS, Environment, Scope, Symbol
 from kdsl.language.suggestions import GREEK, greek, look_alike, nearest
 from kdsl.language.syntax import Expr, Item, LetDecl, Name, Number, Span
-from kdsl.language.values import Member, Real, Row, Type, Unknown, Vector, describe
+from kdsl.language.values import Member, Point, Real, Row, Type, Unknown, Vector, describe
 
 Visit = Generator[tuple[Expr, Scope], Type, Type]
 UNKNOWN = Unknown()
@@ -42,7 +42,7 @@ def name_rule(env: Environment, expression: Name, scope: Scope) -> Visit:
         _not_a_value(env, expression, symbol)
         return UNKNOWN
     if symbol.sets:
-        wrong_count(env, expression, symbol, 0)
+        wrong_count(env, expression, symbol, 0, scope)
         return UNKNOWN
     return _value(env, expression, symbol, scope)
 
@@ -64,7 +64,7 @@ def item_rule(env: Environment, expression: Item, scope: Scope) -> Visit:
         return UNKNOWN
     env.used.add(symbol.name)
     if len(expression.subscripts) != len(symbol.sets):
-        wrong_count(env, expression, symbol, len(expression.subscripts))
+        wrong_count(env, expression, symbol, len(expression.subscripts), scope)
         return UNKNOWN
     fits = yield from _subscripts(env, expression, symbol.sets, scope)
     return _value(env, expression, symbol, scope) if fits else UNKNOWN
@@ -159,8 +159,9 @@ def _not_an_index(env: Environment, item: Item, subscript: Expr, expected: Index
     )
 
 
-def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given: int) -> None:
+def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given: int, scope: Scope) -> None:
     wanted = f"{symbol.name}[{', '.join(symbol.subscripts)}]" if symbol.sets else symbol.name
+    formal = _formal_for(symbol, scope)
     message = f"`{symbol.name}` stands without its index"
     if given:
         takes = f"{len(symbol.sets)} subscript{'s' * (len(symbol.sets) != 1)}" if symbol.sets else "no subscript"
@@ -171,8 +172,18 @@ def wrong_count(env: Environment, expression: Name | Item, symbol: Symbol, given
         expression.span,
         f"one for each {', '.join(symbol.subscripts)}" if symbol.sets and given == 0 else "",
         also=(Label(symbol.span, f"declared as {wanted}"),),
-        help=f"write {wanted}" if symbol.sets else f"write {wanted}, or declare it with an index",
+        help=f"write {formal}, the argument"
+        if formal
+        else (f"write {wanted}" if symbol.sets else f"write {wanted}, or declare it with an index"),
     )
+
+
+def _formal_for(symbol: Symbol | None, scope: Scope) -> str:
+    """The argument of a let or predict clause that stands for the input which is written in its place, or ""."""
+    if symbol is None or not isinstance(symbol.value, Point):
+        return ""
+    taken = (Point, Unknown) if scope.owner.kind == "definition" else (Point,)
+    return next((name for name, value in scope.bound.items() if isinstance(value, taken)), "")
 
 
 def _no_subscripts(env: Environment, item: Item, symbol: Symbol | None) -> None:
@@ -283,6 +294,8 @@ def unbound_index(env: Environment, name: Name, scope: Scope, item: Item | None,
             remedy = f"make it an argument, {owner.title}({written}), or sum over it"
         elif owner.kind == "predict":
             remedy = f"sum over it, or add `{written}` to the arguments of {where}"
+        formal = _formal_for(env.symbols.get(item.base.id), scope) if item is not None else ""
+        remedy = f"write {formal}, the argument, in place of {shown}" if formal else remedy
         env.error(
             "K204",
             f"index `{written}` is not bound in {where}",

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from kdsl.language.diagnostics import Diagnostic, Label
 from kdsl.language.expectations import example, expected_words, found_words
-from kdsl.language.lexer import KEYWORDS, Token
+from kdsl.language.kernel_catalog import FAMILIES_BY_NAME
+from kdsl.language.lexer import KEYWORDS, RESERVED, Token
+from kdsl.language.scopes import FUNCTIONS
 from kdsl.language.syntax import Span
 from kdsl.language.terminals import OPERAND_ENDS, OPERAND_STARTS, OPERATORS, RELATIONS, SUMS
 
@@ -35,8 +37,12 @@ def explain(failure: Failure) -> Diagnostic:
         diagnostic = recognise(failure)
         if diagnostic is not None:
             return diagnostic
+    return _unexpected(failure, example(failure.kind))
+
+
+def _unexpected(failure: Failure, hint: str) -> Diagnostic:
     message = f"expected {expected_words(failure.accepted, failure.kind)}, found {found_words(failure.token)}"
-    return Diagnostic("K103", message, (_at(failure.token),), help=example(failure.kind))
+    return Diagnostic("K103", message, (_at(failure.token),), help=hint)
 
 
 def _at(token: Token, text: str = "") -> Label:
@@ -69,6 +75,24 @@ def _sum_without_index(failure: Failure) -> Diagnostic | None:
     return Diagnostic("K121", f"`{before.text}` has no index in brackets", (_at(before),), why, f"write {word}[i] ...")
 
 
+def _indexed_function(failure: Failure) -> Diagnostic | None:
+    """`max[i] (...)`, or a sum with a capital letter."""
+    before = failure.before
+    if before is None or before.type != "RSQB" or not _is_factor(failure):
+        return None
+    opening = max((n for n, token in enumerate(failure.line[: failure.position]) if token.type == "LSQB"), default=0)
+    name = failure.line[opening - 1]
+    word = name.text.lower()
+    if word in ("sum", "argmax"):
+        return Diagnostic("K121", f"`{name.text}` is written `{word}`", (_at(name),), help=f"write {word}[i] ...")
+    if name.text not in FUNCTIONS:
+        return None
+    message = f"`{name.text}` does not run over an index"
+    why = f"it takes its arguments in parentheses: {FUNCTIONS[name.text]}"
+    hint = "for the largest of many, minimise an unknown t with a constraint for each: above[i]: r[i] <= t"
+    return Diagnostic("K121", message, (_at(name),), why, hint if word == "max" else "")
+
+
 def _sum_with_range(failure: Failure) -> Diagnostic | None:
     if failure.token.type not in ("EQUAL", "IN") or "RSQB" not in failure.accepted:
         return None
@@ -95,6 +119,16 @@ def _brace_subscript(failure: Failure) -> Diagnostic | None:
         return None
     hint = f"write {before.text.rstrip('_')}[i]"
     return Diagnostic("K124", "a subscript stands in square brackets", (_at(before),), help=hint)
+
+
+def _norm_with_order(failure: Failure) -> Diagnostic | None:
+    before = failure.before
+    if before is None or before.type != "NORM_CLOSE" or not failure.token.text.startswith("_"):
+        return None
+    message = f"`{failure.token.text}` after a norm is not read"
+    why = "||u|| is the norm of the space of a kernel, and there is no other"
+    hint = "write ||u|| alone; a sum of sizes is sum[j] abs(v[j]), with unknowns v[j]"
+    return Diagnostic("K124", message, (_at(failure.token),), why, hint)
 
 
 def _two_statements(failure: Failure) -> Diagnostic | None:
@@ -161,11 +195,54 @@ def _without_label(failure: Failure) -> Diagnostic | None:
     return Diagnostic("K117", message, (_at(first),), help=hint)
 
 
+def _reserved_label(failure: Failure) -> Diagnostic | None:
+    first = failure.line[0]
+    closing = next((n for n, token in enumerate(failure.line) if token.type == "RSQB"), 0)
+    following = {token.type for n in (0, closing) for token in failure.line[n + 1 : n + 2]}
+    if failure.kind != "CONSTRAINT" or first.text not in RESERVED or following.isdisjoint({"COLON", "WHERE"}):
+        return None
+    message = f"`{first.text}` is a word of the language and cannot be a label"
+    return Diagnostic("K103", message, (_at(first),), help="choose another label")
+
+
+def _kernel_value(failure: Failure) -> Diagnostic | None:
+    """A number in the parentheses of a kernel that does not say which parameter it is."""
+    if failure.kind != "KERNEL" or failure.token.type != "NUMBER" or "NAME" not in failure.accepted:
+        return None
+    before = failure.line[: failure.position]
+    opening = max((n for n, token in enumerate(before) if token.type == "LPAR"), default=0)
+    family = FAMILIES_BY_NAME.get(failure.line[opening - 1].text) if opening else None
+    if family is None:
+        return None
+    names = [parameter.name for parameter in family.parameters if parameter.kind != "kernel"]
+    place = sum(token.type == "COMMA" for token in before[opening:])
+    hint = f"write {names[place]} = {failure.token.text}" if place < len(names) else "no number can stand here"
+    return _unexpected(failure, hint)
+
+
+def _is_factor(failure: Failure) -> bool:
+    """Whether a factor begins where the parser stopped, without a `*` before it."""
+    before = failure.before
+    between = before is not None and before.type in OPERAND_ENDS and failure.token.type in OPERAND_STARTS
+    return between and "STAR" in failure.accepted
+
+
+def _transposed(failure: Failure) -> Diagnostic | None:
+    """`w'w`, which is two names side by side."""
+    before = failure.before
+    if before is None or not _is_factor(failure) or before.end < failure.token.start:
+        return None
+    if before.type != "NAME" or failure.token.type != "NAME" or not before.text.endswith("'"):
+        return None
+    left, right = before.text.rstrip("'"), failure.token.text
+    why = "a prime belongs to a name and transposes nothing"
+    hint = f"write ||{left}||^2" if left == right else f"write <{left}, v> for an inner product"
+    return Diagnostic("K110", "two factors stand side by side", (_at(failure.token),), why, hint)
+
+
 def _beside(failure: Failure) -> Diagnostic | None:
     before = failure.before
-    if before is None or before.type not in OPERAND_ENDS or failure.token.type not in OPERAND_STARTS:
-        return None
-    if "STAR" not in failure.accepted:
+    if before is None or not _is_factor(failure):
         return None
     why = "only a number may stand beside its factor, as in 1/2 ||w||^2"
     labels = (Label(Span(before.end, failure.token.start), "`*` is missing here"),)
@@ -179,12 +256,17 @@ _SLIPS = (
     _exponent,
     _sum_without_index,
     _sum_with_range,
+    _indexed_function,
     _brace_subscript,
+    _norm_with_order,
     _two_statements,
     _title,
     _range_bound,
+    _reserved_label,
+    _kernel_value,
     _without_label,
     _double_relation,
     _trailing_range,
+    _transposed,
     _beside,
 )

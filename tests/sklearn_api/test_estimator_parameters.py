@@ -190,6 +190,8 @@ def test_a_refused_name_changes_nothing() -> None:
         (KernelClassifier(C=3.0).set_params(spec="svm_nu_sum"), "`svm_nu_sum` has no parameter `C`"),
         (KernelClassifier(tol=0.0), "tol must be above 0"),
         (KernelClassifier(kernel={"q": "linear"}), "has no kernel `q`"),
+        (KernelClassifier(kernel="gaussian"), "did you mean `rbf`?"),
+        (KernelRegressor(kernel="Polynomial"), "did you mean `poly`?"),
         (KernelClassifier(kernel="rbf(gama = 1)"), "gama"),
         (KernelClassifier(kernel=3), "kernel must be a kernel expression"),
         (KernelClassifier(multiclass="all"), "multiclass must be 'ovo' or 'ovr', not 'all'"),
