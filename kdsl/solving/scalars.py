@@ -60,21 +60,20 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
 
 
 def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
-    """Along one scalar, or over several where equations define every slack; as a conic program elsewhere."""
+    """By Newton's method where equations define every slack and hold the rest; along one scalar; as a conic program."""
     if lines is None:
         return least_scalars_conic(problem)
     rows, offset, equality = lines.hard
-    if len(lines.few) <= 1:
-        low, high = _interval(rows[:, 0], offset, equality) if len(lines.few) else (0.0, 0.0)
-        if low > high:
-            low = high = 0.5 * (low + high)
-        v = along_one(problem, lines.moving, low, high)
-        return lines.at(np.full(len(lines.few), v))
     if not problem.losses and lines.are_fixed:
         origin, basis = _solutions(rows[equality], offset[equality])
         z = along_several(problem, lines.at(origin), lines.directions(basis))
         if (rows[~equality] @ z[lines.few] + offset[~equality] <= 0).all():
             return z
+    if len(lines.few) == 1:
+        low, high = _interval(rows[:, 0], offset, equality)
+        if low > high:
+            low = high = 0.5 * (low + high)
+        return lines.at(np.array([along_one(problem, lines.moving, low, high)]))
     return lines.at(least_scalars_conic(problem)[lines.few])
 
 
@@ -401,12 +400,11 @@ class _Lines:
         return result
 
     def moving(self, v: float) -> tuple[Floats, Floats]:
-        """`at` for one scalar at most, and its derivative where no two lines meet."""
-        z, rates = self.at(np.full(len(self.few), v)), np.zeros(self.problem.size)
+        """`at` for one scalar, and its derivative where no two lines meet."""
+        z, rates = self.at(np.array([v])), np.zeros(self.problem.size)
         rates[self.few] = 1.0
-        if len(self.few):
-            active = self._active(self.slope * v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
-            rates[self.slacks[self.owner[active]]] = self.slope[active]
+        active = self._active(self.slope * v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
+        rates[self.slacks[self.owner[active]]] = self.slope[active]
         return z, rates
 
     def at(self, v: Floats) -> Floats:
