@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from kdsl.algebra import plq
+from kdsl.algebra.clauses import unanswerable
 from kdsl.algebra.convexity import check_convexity
 from kdsl.algebra.losses import FoundLoss, ObjectiveReader, degree, degree_in_unknowns, fresh
 from kdsl.algebra.poly import ExpansionTooLarge, Poly, collect
@@ -51,6 +52,9 @@ def formulate(model: m.Model, known: Mapping[str, Fraction] | None = None) -> Pr
         labels |= {c.label for c in conditions}
         read = partial(_conditions, translator, constraint, labels)
         conditions += _guarded(problems, constraint, read) or ()
+    for clause in model.predictions:
+        problem = _guarded(problems, clause, partial(unanswerable, translator, clause))
+        problems += [] if problem is None else [problem]
     if problems:
         raise KdslError(problems)
     residuals = [_residual(found) for found in reader.found]
@@ -78,7 +82,7 @@ def formulate(model: m.Model, known: Mapping[str, Fraction] | None = None) -> Pr
     return primal
 
 
-def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint, read: Callable[[], T]) -> T | None:
+def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint | m.Prediction, read: Callable[[], T]) -> T | None:
     """read(), or None and a diagnostic where the expression leaves the algebra."""
     try:
         return read()

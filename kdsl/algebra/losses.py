@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 
@@ -257,21 +257,29 @@ def falls(function: Plq, domains: Domains) -> bool:
     return not last.curvature and domains.non_negative(-last.slope)
 
 
-def named_shape(translator: Translator, name: str, parameters: list[Poly], domains: Domains) -> Plq:
+def named_shape(translator: Translator, name: str, parameters: Sequence[Poly], domains: Domains) -> Plq:
     """A loss of the model or a built-in one as a function of its argument."""
+    formal, body, given = loss_definition(translator, name, parameters)
+    return _shape(translator, body, {**given, formal: _ARGUMENT}, _ARGUMENT, domains)
+
+
+def loss_definition(
+    translator: Translator, name: str, parameters: Sequence[Value]
+) -> tuple[str, s.Expr, dict[str, Value]]:
+    """(the formal, the body, the values of the parameters by name) of a loss of the model or a built-in one."""
     if name in translator.losses:
         loss = translator.losses[name]
-        scope: dict[str, Value] = {loss.formals[0]: _ARGUMENT, **dict(zip(loss.parameters, parameters, strict=True))}
-        return _shape(translator, loss.body, scope, _ARGUMENT, domains)
+        return loss.formals[0], loss.body, dict(zip(loss.parameters, parameters, strict=True))
     from kdsl.language.parser import parse_expression
 
     builtin = LOSSES_BY_NAME[name]
-    values = parameters + [
-        Poly.number(p.default) for p in builtin.parameters[len(parameters) :] if p.default is not None
-    ]
-    scope = {builtin.formals[0]: _ARGUMENT}
-    scope.update({p.name: value for p, value in zip(builtin.parameters, values, strict=True)})
-    return _shape(translator, parse_expression(builtin.definition), scope, _ARGUMENT, domains)
+    defaults = [Poly.number(p.default) for p in builtin.parameters[len(parameters) :] if p.default is not None]
+    names = [p.name for p in builtin.parameters]
+    return (
+        builtin.formals[0],
+        parse_expression(builtin.definition),
+        dict(zip(names, [*parameters, *defaults], strict=True)),
+    )
 
 
 def _shape(translator: Translator, node: s.Expr, scope: Scope, argument: Poly, domains: Domains) -> Plq:

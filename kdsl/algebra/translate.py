@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from kdsl.algebra.formula import Formula, polynomials_in
 from kdsl.algebra.poly import Poly, collect, dot, lift_support
 from kdsl.algebra.signs import Domains, Range
 from kdsl.algebra.terms import At, Bracket, Index, Sym, Vec, bracket, leaves
@@ -21,7 +22,7 @@ class Point(NamedTuple):
     args: tuple[Index, ...]
 
 
-Value = Poly | Point | At | str  # a scalar or a vector, a point, a label, an index
+Value = Formula | Point | At | str  # a scalar or a vector, a point, a label, an index
 Scope = Mapping[str, Value]
 
 
@@ -123,7 +124,7 @@ class Translator:
             case s.Mul():
                 return self._product(node, scope)
             case s.Pow():
-                if isinstance(node.base, s.Norm):
+                if isinstance(node.base, s.Norm) and node.exponent % 2 == 0:
                     vector = self.scalar(node.base.argument, scope)
                     return self.inner(vector, vector, node) ** (node.exponent // 2)
                 return self.scalar(node.base, scope) ** node.exponent
@@ -277,8 +278,8 @@ def _in_space(vector: Poly, space: str) -> Poly:
 
 
 def _free_indices(value: Value) -> set[str]:
-    if isinstance(value, Poly):
-        return value.free_indices()
+    if isinstance(value, Formula):
+        return {leaf for polynomial in polynomials_in(value) for leaf in polynomial.free_indices()}
     if isinstance(value, Point):
         return {leaf for arg in value.args for leaf in leaves(arg) if isinstance(leaf, str)}
     return {leaf for leaf in leaves(value) if isinstance(leaf, str)}

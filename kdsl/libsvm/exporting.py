@@ -9,10 +9,11 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.algebra.clauses import ROW, at_new_point, decision_of
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Inner, Vec, leaves_of
-from kdsl.algebra.translate import Point, Translator
+from kdsl.algebra.translate import Translator
 from kdsl.binding.bound import LabelMap
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Gaussian, Linear, Polynomial, Sigmoid
@@ -23,8 +24,8 @@ from kdsl.models.fitted import Fitted
 from kdsl.models.predictor import Predictor
 from kdsl.models.voting import Voting
 
-_POINT = "t\x05"
 SVMLIGHT_NAME = re.compile(r"f[0-9]+")
+NOT_AFFINE = "its prediction is not one inner product and a constant"
 TYPES = {"label": "c_svc", "value": "epsilon_svr", "novelty": "one_class"}
 
 
@@ -43,10 +44,9 @@ def export_model(fitted: Fitted) -> LibsvmModel:
     signed = isinstance(body, s.Call) and body.function.id == "sign"
     if kind not in TYPES or len(clause.formals) != 1 or signed != (kind == "label"):
         raise _no_form("its predict clause is not the sign, the value or the novelty of one point")
-    if isinstance(body, s.Call) and signed:
-        body = body.arguments[0]
-    formal = clause.formals[0]
-    poly = Translator(fitted.model).scalar(body, {formal: Point(formal, (_POINT,))})
+    poly = decision_of(Translator(fitted.model), clause, at_new_point(clause)).formula
+    if not isinstance(poly, Poly):
+        raise _no_form(NOT_AFFINE)
     vector, factor, offset = _affine(predictor, poly)
     kernel = predictor.kernels[vector.space]
     if type(kernel) not in (Linear, Polynomial, Gaussian, Sigmoid):
@@ -101,20 +101,20 @@ def _affine(predictor: Predictor, poly: Poly) -> tuple[Vec, float, float]:
     """(w, c, b) of a polynomial c <w, phi(t)> + b."""
     constant, slopes = Poly(), []
     for monomial, coefficient in poly.terms.items():
-        if any(_POINT in leaves_of(factor) for factor, _ in monomial.factors):
+        if any(ROW in leaves_of(factor) for factor, _ in monomial.factors):
             slopes.append((monomial, coefficient))
         else:
             constant = constant + Poly({monomial: coefficient})
     if len(slopes) != 1:
-        raise _no_form("its prediction is not one inner product and a constant")
+        raise _no_form(NOT_AFFINE)
     (monomial, coefficient) = slopes[0]
-    moving = [(f, power) for f, power in monomial.factors if _POINT in leaves_of(f)]
+    moving = [(f, power) for f, power in monomial.factors if ROW in leaves_of(f)]
     inner, power = moving[0]
     if len(moving) != 1 or power != 1 or not isinstance(inner, Inner) or monomial.binders:
-        raise _no_form("its prediction is not one inner product and a constant")
+        raise _no_form(NOT_AFFINE)
     vector = inner.right if inner.left.feature else inner.left
     if vector.feature or vector.args:
-        raise _no_form("its prediction is not one inner product and a constant")
+        raise _no_form(NOT_AFFINE)
 
     def no_gram(first: Vec, second: Vec) -> Array:
         raise _no_form("its prediction has inner products between two unknowns")

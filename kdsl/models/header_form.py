@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kdsl.binding.bound import LabelMap, LabelSet
-from kdsl.binding.clauses import unpredictable
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.psd import POLICIES
 from kdsl.binding.python_kernel import calls_python
@@ -219,8 +218,6 @@ def try_out(fitted: Fitted) -> None:
     """
     kernels = fitted.predictor.kernels.values()
     if not fitted.model.predictions or any(calls_python(kernel) for kernel in kernels):
-        return
-    if unpredictable(fitted.model, fitted.clause) is not None:
         return
     point = fitted.points(np.zeros((1, len(fitted.feature_map.names))), np.zeros(1))
     codes = {formal: np.zeros(1, dtype=np.int64) for formal in fitted.clause.formals[1:]}

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
-from kdsl.algebra.numeric import Array, Values, evaluate
-from kdsl.algebra.poly import Poly
-from kdsl.algebra.terms import At, Vec
-from kdsl.algebra.translate import Point, Translator, Value
-from kdsl.binding.clauses import unpredictable
+from kdsl.algebra.clauses import NEW, ROW, Decision, at_new_point, decision_of, unanswerable
+from kdsl.algebra.formula_values import evaluate_formula
+from kdsl.algebra.numeric import Array, Values
+from kdsl.algebra.terms import Vec
+from kdsl.algebra.translate import Translator
 from kdsl.binding.distances import to_dense
 from kdsl.binding.kernels import Against, Kernel
 from kdsl.binding.psd import Repair
 from kdsl.binding.table import Matrix, as_double
 from kdsl.language import syntax as s
+from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model, Prediction
 from kdsl.solving.normal_form import Floats, Ints
-
-_ROW = "t\x05"  # the free index over the new points
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,32 +35,12 @@ class Expanded:
     squared_norms: Array
 
 
-class _Written(NamedTuple):
-    """The expression of a predict clause over new points: the letter of an argmax, if it has one, and its index set."""
-
-    poly: Poly
-    letter: str
-    members: str
-
-
-def _written(model: Model, clause: Prediction) -> _Written:
-    impossible = unpredictable(model, clause)
-    if impossible is not None:
-        raise impossible
-    body = clause.body
-    if isinstance(body, s.Call) and body.function.id == "sign":
-        body = body.arguments[0]
-    letter = ""
-    if isinstance(body, s.Argmax):
-        letter, body = body.letter.id, body.body
+def _read(model: Model, clause: Prediction) -> Decision:
     translator = Translator(model)
-    formal, *others = clause.formals
-    scope: dict[str, Value] = {formal: Point(formal, (_ROW,))}
-    for name in others:  # a further formal is a label of each new point, such as its group
-        scope[name] = At(name, (_ROW,))
-    if letter:
-        scope[letter] = letter
-    return _Written(translator.scalar(body, scope), letter, translator.letters[letter].size if letter else "")
+    impossible = unanswerable(translator, clause)
+    if impossible is not None:
+        raise KdslError([impossible._replace(labels=())])
+    return decision_of(translator, clause, at_new_point(clause))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +66,7 @@ class Predictor:
         return {name: value for name, value in self.__dict__.items() if name not in ("_expansions", "_clauses")}
 
     @cached_property
-    def _clauses(self) -> dict[int, tuple[Prediction, _Written]]:
+    def _clauses(self) -> dict[int, tuple[Prediction, Decision]]:
         """By the identity of a clause, which lives as long as it stands here."""
         return {}
 
@@ -101,18 +80,17 @@ class Predictor:
     ) -> Array:
         """The real-valued expression of a predict clause: what a sign is taken of, or one column for each class."""
         clause = prediction or self.model.predictions[0]
-        written = self._written(clause)
-        formal, *others = clause.formals
-        labels = {name: np.asarray((extra or {})[name], dtype=np.int64) for name in others}
-        lengths = {_ROW: int(points.shape[0])}
-        if written.letter:
-            lengths[written.letter] = self.sizes[written.members]
-        return evaluate(written.poly, self._values(points, formal, labels), lengths)
+        said = self._said(clause)
+        labels = {name: np.asarray((extra or {})[name], dtype=np.int64) for name in clause.formals[1:]}
+        lengths = {ROW: int(points.shape[0])}
+        if said.letter:
+            lengths[said.letter] = self.sizes[said.members]
+        return evaluate_formula(said.formula, self._values(points, labels), lengths)
 
-    def _written(self, clause: Prediction) -> _Written:
+    def _said(self, clause: Prediction) -> Decision:
         """What the clause says, which is worked out once."""
         if id(clause) not in self._clauses:
-            self._clauses[id(clause)] = (clause, _written(self.model, clause))
+            self._clauses[id(clause)] = (clause, _read(self.model, clause))
         return self._clauses[id(clause)][1]
 
     def predict(
@@ -130,14 +108,15 @@ class Predictor:
             return np.asarray(np.argmax(decision, axis=-1), dtype=np.float64)
         return decision
 
-    def _values(self, points: Matrix, formal: str, labels: Mapping[str, Ints]) -> Values:
+    def _values(self, points: Matrix, labels: Mapping[str, Ints]) -> Values:
+        @cache
+        def products(name: str) -> Array:
+            family = self.vectors[name]
+            columns = self._expansion(family, points).T
+            return np.asarray(columns, np.float64).reshape(*family.shape, int(points.shape[0]))
+
         def table(first: Vec, second: Vec) -> Array:
-            for vec, other in ((first, second), (second, first)):
-                if not vec.feature and other.feature and other.name == formal:
-                    family = self.vectors[vec.name]
-                    columns = self._expansion(family, points).T
-                    return np.asarray(columns, np.float64).reshape(*family.shape, int(points.shape[0]))
-            raise KeyError(f"<{first.name}, {second.name}>")
+            return products(second.name if first.feature else first.name)
 
         def diagonal(vec: Vec) -> Array:
             if vec.feature:
@@ -146,7 +125,7 @@ class Predictor:
 
         arrays = {**self.parameters, **self.scalars}
         if not self.kernels:  # a model of columns reads the coordinates of a point
-            arrays[formal] = to_dense(points)
+            arrays[NEW] = to_dense(points)
         return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, labels, {}, table, diagonal)
 
     def _self_kernel(self, space: str, points: Matrix) -> Floats:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from kdsl.algebra.clauses import decision_of
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Values, evaluate, support_mask
 from kdsl.algebra.plq import Plq
@@ -21,7 +22,6 @@ from kdsl.algebra.terms import At, Factor, Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.faults import fault, listing
 from kdsl.binding.table import Floats
-from kdsl.language import syntax as s
 from kdsl.language.diagnostics import KdslError
 from kdsl.plot.fits import Fit, Mask
 
@@ -225,13 +225,12 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
 
     A novelty is d, or y d where some examples are labelled as novel.
     """
-    translator = Translator(fit.model)
-    body = fit.clause.body
-    if isinstance(body, s.Call) and body.function.id == "sign":
-        body = body.arguments[0]
     scope: dict[str, Value] = {fit.clause.formals[0]: Point(fit.input, (index,))}
     scope.update({formal: At(fit.label_of(formal).name, (index,)) for formal in fit.clause.formals[1:]})
-    decision = in_shifted(fit.derivation.primal, translator.scalar(body, scope))
+    formula = decision_of(Translator(fit.model), fit.clause, scope).formula
+    if not isinstance(formula, Poly):
+        return None
+    decision = in_shifted(fit.derivation.primal, formula)
     signs = [d.name for d in fit.model.data if d.kind == "finite" and len(d.sets) == 1]
     reals = [d.name for d in fit.model.data if d.kind == "real" and len(d.sets) == 1]
     measures = {"sign": signs, "novelty": ["", *signs]}.get(fit.kind, [""])

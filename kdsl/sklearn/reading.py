@@ -9,13 +9,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from kdsl.algebra.clauses import ROW, at_new_point, decision_of
+from kdsl.algebra.poly import Monomial, Poly
+from kdsl.algebra.terms import Inner, leaves_of
+from kdsl.algebra.translate import Translator
 from kdsl.binding.binder import uses_precomputed
 from kdsl.binding.faults import listing, nearest
 from kdsl.binding.sources import first_size, is_feature_datum, target_datum
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Datum, Interval, Model, Prediction
 from kdsl.language.parser import parse_kernel
-from kdsl.language.syntax import Add, Call, Expr, Item, Mul, Name, Neg, Norm, Sum
+from kdsl.language.syntax import Add, Call, Expr, Item, Mul, Name, Neg, Sum
 from kdsl.language.walk import children, walk
 from kdsl.sklearn.errors import FitError, as_value_errors, refusal
 
@@ -235,5 +239,12 @@ def names_in(reading: Reading) -> set[str]:
 
 
 def is_affine(reading: Reading) -> bool:
-    """Whether the clause is an expansion plus a number: no squared norm, so nothing that depends on kappa(t, t)."""
-    return not any(isinstance(part, Norm) for part in mentioned(reading))
+    """Whether the clause is an expansion plus a number: the new point enters by inner products, one in a term."""
+    formula = decision_of(Translator(reading.model), reading.clause, at_new_point(reading.clause)).formula
+    return isinstance(formula, Poly) and all(_is_affine(monomial) for monomial in formula.terms)
+
+
+def _is_affine(monomial: Monomial) -> bool:
+    products = [(f.left.feature != f.right.feature, power) for f, power in monomial.factors if isinstance(f, Inner)]
+    elsewhere = any(ROW in leaves_of(f) for f, _ in monomial.factors if not isinstance(f, Inner))
+    return products in ([], [(True, 1)]) and not elsewhere

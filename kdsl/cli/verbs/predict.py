@@ -104,7 +104,7 @@ def _word(value: object) -> str:
     if isinstance(value, str):
         return value
     number = float(value)  # type: ignore[arg-type]
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def _csv(rows: list[list[str]]) -> str:

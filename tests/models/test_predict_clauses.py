@@ -1,0 +1,186 @@
+"""Predict clauses that are no polynomials: what they evaluate to, far from the range of float64 too, and in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from saved_models import two_classes
+
+import kdsl
+from kdsl.cli.main import main
+from kdsl.language.diagnostics import KdslError
+from kdsl.models.solution import Solution
+from kdsl.models.verification import verify_model
+from kdsl.resources import spec_path
+
+POINTS = np.array([[0.0, 0.0], [1.5, -0.3], [-2.0, 1.0], [0.1, 0.2]])
+Numbers = np.ndarray[Any, Any]
+
+
+def svm(clauses: str) -> str:
+    """The text of svm_1norm with an abbreviation and other predict clauses."""
+    text = Path(spec_path("svm_1norm") or "").read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith("predict")]
+    return "\n".join([*kept, "let f(t) = <w, phi(t)> + b", clauses, ""])
+
+
+def solved(clauses: str) -> Solution:
+    return kdsl.solve(kdsl.parse_spec(svm(clauses)), two_classes())
+
+
+def margins(points: Numbers) -> tuple[Numbers, float, float]:
+    """(f, b, ||w||) of the same problem."""
+    solution = solved("predict label(t) = sign(f(t))")
+    return solution.decision(points), solution.scalars["b"], float(np.sqrt(solution.quantities["||w||^2"]))
+
+
+CLAUSES: dict[str, Callable[[Numbers, float, float], Any]] = {
+    "1 / (1 + exp(-f(t)))": lambda f, b, w: 1 / (1 + np.exp(-f)),
+    "log(1 + exp(f(t)))": lambda f, b, w: np.log1p(np.exp(f)),
+    "max(0, f(t), 2 * b)": lambda f, b, w: np.maximum(np.maximum(0, f), 2 * b),
+    "abs(f(t)) - pos(f(t))": lambda f, b, w: np.abs(f) - np.maximum(f, 0),
+    "2 * square(abs(f(t)) - C)^2": lambda f, b, w: 2 * (np.abs(f) - 1) ** 4,
+    "exp(1)": lambda f, b, w: np.full(len(f), np.e),
+    "hinge(f(t)) + logistic(f(t))": lambda f, b, w: np.maximum(0, 1 - f) + np.log1p(np.exp(-f)),
+    "pinball(f(t); 1/4)": lambda f, b, w: np.where(f > 0, f / 4, -0.75 * f),
+    "huber(f(t))": lambda f, b, w: np.where(np.abs(f) < 1.345, f**2 / 2, 1.345 * (np.abs(f) - 1.345 / 2)),
+    "1 / f(t)": lambda f, b, w: 1 / f,
+    "f(t) / ||w||": lambda f, b, w: f / w,
+    "||w||^3 * b": lambda f, b, w: np.full(len(f), w**3 * b),
+    "||phi(t) - w||": lambda f, b, w: np.sqrt(1 - 2 * (f - b) + w**2),
+    "-exp(-abs(log(square(f(t)))))": lambda f, b, w: -np.exp(-np.abs(np.log(f**2))),
+    "2 / abs(f(t)) * exp(b) / 3 / exp(1)": lambda f, b, w: 2 / np.abs(f) * np.exp(b) / 3 / np.e,
+    " + ".join(["exp(b)"] * 2000): lambda f, b, w: np.full(len(f), 2000 * np.exp(b)),
+    "log(1 + " * 60 + "exp(f(t))" + ")" * 60: lambda f, b, w: nested(np.exp(f), 60),
+    "g(max(f(t), 0), t)": lambda f, b, w: np.exp(-np.maximum(f, 0)) * f,
+}
+
+
+def nested(value: Numbers, times: int) -> Numbers:
+    for _ in range(times):
+        value = np.log1p(value)
+    return value
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause[:40])
+def test_a_clause_evaluates_to_what_it_says(clause: str, tmp_path: Path) -> None:
+    expected = CLAUSES[clause](*margins(POINTS))
+    solution = solved(f"let g(r, s) = exp(-r) * f(s)\npredict value(t) = {clause}")
+    assert solution.predict(POINTS) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert solution.decision(POINTS[0]) == pytest.approx(expected[:1], rel=1e-9, abs=1e-12)
+    solution.save(tmp_path / "m.kdsl")
+    assert (kdsl.load_model(tmp_path / "m.kdsl").predict(POINTS) == solution.predict(POINTS)).all()
+    assert verify_model(str(tmp_path / "m.kdsl"), two_classes()).holds
+
+
+def test_sums_over_labels() -> None:
+    """The largest score is inside the logarithm of the sum of exponentials, and argmax sees through exp."""
+    text = Path(spec_path("loss_multinomial") or "").read_text(encoding="utf-8")
+    several = text.replace("index  ", "index  m in classes, ", 1) + (
+        "predict value(t) = log(sum[k] exp(<w[k], phi(t)>))\n"
+        "predict score(t) = sum[k] (<w[k], phi(t)> * sum[m where m != k] exp(<w[m], phi(t)>))\n"
+        "predict probability(t, m) = exp(-multinomial(<w[k], phi(t)>; k, m))\n"
+    )
+    model = kdsl.parse_spec(several)
+    data = {"x": POINTS, "y": ["a", "b", "c", "a"]}
+    solution = kdsl.solve(model, data)
+    scores = solution.decision(POINTS)
+    exponentials = np.exp(scores)
+    predictor, points = solution.predictor, solution.fitted.points(POINTS)
+    value, score, probability = model.predictions[1:]
+    assert predictor.decision(points, value) == pytest.approx(np.log(exponentials.sum(axis=1)))
+    others = exponentials.sum(axis=1, keepdims=True) - exponentials
+    assert predictor.decision(points, score) == pytest.approx((scores * others).sum(axis=1))
+    found = predictor.decision(points, probability, {"m": np.array([0, 1, 2, 0])})
+    assert found == pytest.approx((exponentials / exponentials.sum(axis=1, keepdims=True))[range(4), [0, 1, 2, 0]])
+
+
+WIDE: dict[str, Callable[[Decimal], Decimal]] = {
+    "1 / (1 + exp(-a * t[j]))": lambda f: 1 / (1 + (-f).exp()),
+    "exp(a * t[j]) / (1 + exp(a * t[j]))": lambda f: f.exp() / (1 + f.exp()),
+    "log(1 + exp(a * t[j]) + exp(-2 * a * t[j]))": lambda f: (1 + f.exp() + (-2 * f).exp()).ln(),
+    "max(exp(a * t[j]), exp(-a * t[j])) / (exp(a * t[j]) + exp(-a * t[j]))": lambda f: (
+        max(f.exp(), (-f).exp()) / (f.exp() + (-f).exp())
+    ),
+    "log(abs(1 - exp(a * t[j])^2) + 1)": lambda f: (abs(1 - f.exp() ** 2) + 1).ln(),
+}
+COLUMN = """model column
+index  i in 1..l, j in 1..d
+data   x[i, j] : real, y[i] : real
+var    a : real
+minimize sum[i] square(y[i] - a * sum[j] x[i, j])
+predict value(t) = sum[j] ({clause})
+"""
+
+
+@pytest.fixture(scope="module", params=WIDE)
+def wide(request: pytest.FixtureRequest) -> tuple[Solution, Callable[[Decimal], Decimal]]:
+    model = kdsl.parse_spec(COLUMN.format(clause=request.param))
+    return kdsl.solve(model, {"x": [[1.0], [2.0]], "y": [1.0, 2.0]}), WIDE[request.param]
+
+
+@given(st.floats(-1e5, 1e5))
+def test_exponentials_do_not_overflow(wide: tuple[Solution, Callable[[Decimal], Decimal]], t: float) -> None:
+    solution, exact = wide
+    with localcontext() as context:
+        context.prec = 60
+        expected = float(exact(Decimal(t * float(solution.scalars["a"]))))
+    assert solution.predict([[t]]) == pytest.approx([expected], rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("clause", "value"), [("log(b - b)", "-inf"), ("log(-abs(f(t)))", "nan"), ("exp(9999)", "inf")]
+)
+def test_what_has_no_value_is_printed(
+    clause: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solved(f"predict value(t) = {clause}").save(tmp_path / "m.kdsl")
+    (tmp_path / "new.csv").write_text("x1,x2\n1,2\n", encoding="utf-8")
+    assert main(["predict", str(tmp_path / "m.kdsl"), str(tmp_path / "new.csv")]) == 0
+    assert capsys.readouterr().out == f"value\n{value}\n"
+
+
+def test_commands_on_a_probability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each works, or says in a code why not; none of them is a bug of ours."""
+    solution = solved("predict probability(t) = 1 / (1 + exp(-f(t)))")
+    saved, table = str(tmp_path / "m.kdsl"), tmp_path / "table.csv"
+    solution.save(saved)
+    data = two_classes()
+    rows = [f"{a!r},{b!r},{y}" for (a, b), y in zip(data["x"].tolist(), data["y"], strict=True)]
+    table.write_text("\n".join(["x1,x2,y", *rows, ""]), encoding="utf-8")
+    for command in (["show", saved], ["predict", saved, str(table)]):
+        assert main(command) == 0
+    capsys.readouterr()
+    refused = {"decision": "K661", "novelty": "K661", "margins": "K663"}
+    for picture, code in refused.items():
+        assert main(["plot", picture, saved, "--data", str(table), "-o", str(tmp_path / "p.svg")]) != 0
+        assert f"[{code}]" in capsys.readouterr().err
+    picture = ["plot", "tube", saved, "--data", str(table), "--feature", "x1", "-o", str(tmp_path / "p.svg")]
+    assert main(picture) == 0
+    assert main(["export-libsvm", saved]) != 0
+    assert "[K672]" in capsys.readouterr().err
+
+
+def test_an_estimator_has_no_intercept_outside_of_an_expansion() -> None:
+    from kdsl.sklearn import KernelRegressor
+
+    text = Path(spec_path("ridge_bias") or "").read_text(encoding="utf-8")
+    positive = text.replace("predict value(t) = <w, phi(t)> + b", "predict value(t) = max(0, <w, phi(t)> + b)")
+    random = np.random.default_rng(0)
+    x = random.normal(size=(20, 2))
+    plain, clipped = (KernelRegressor(kdsl.parse_spec(t)).fit(x, x[:, 0]) for t in (text, positive))
+    assert clipped.predict(x) == pytest.approx(np.maximum(0, plain.predict(x)))
+    assert hasattr(plain, "intercept_")
+    assert not hasattr(clipped, "intercept_")
+
+
+def test_python_says_what_cannot_be_answered() -> None:
+    with pytest.raises(KdslError, match="K411: `predict value` speaks of `x`, `y`"):
+        solved("predict value(t) = exp(sum[i] y[i] * k(x[i], t))")
