@@ -28,11 +28,11 @@ _FUNCTIONS: Mapping[str, Callable[..., Wide]] = {
 def evaluate_formula(formula: Formula, values: Values, free: Mapping[str, int]) -> Array:
     """The formula as an array with one axis for each free index, in the order of `free` (name -> length).
 
-    Where it has no value, as the logarithm of a negative number, it is not a number.
+    Where it has no value, as the logarithm of a negative number has none, it is not a number.
     """
-    if isinstance(formula, Poly):
-        return evaluate(formula, values, free)
     with np.errstate(all="ignore"):
+        if isinstance(formula, Poly):
+            return evaluate(formula, values, free)
         return _wide(formula, values, free).floats()
 
 

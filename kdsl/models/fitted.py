@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Fitted:
     """What prediction needs, whether it comes from a solution or from a file.
 
     columns: the column of a table that each label datum was bound to, for the further formals of a predict clause.
+    kind: that of the predict clause that answers, the first one of the spec where it is empty.
     """
 
     predictor: Predictor
@@ -34,6 +35,7 @@ class Fitted:
     label_maps: Mapping[str, LabelMap]
     label_sets: Mapping[str, LabelSet]
     columns: Mapping[str, str]
+    kind: str = field(default="", kw_only=True)
 
     @property
     def model(self) -> Model:
@@ -41,10 +43,21 @@ class Fitted:
 
     @property
     def clause(self) -> Prediction:
-        """The first predict clause."""
-        if not self.model.predictions:
+        """The predict clause that answers."""
+        clauses = {clause.kind: clause for clause in self.model.predictions}
+        if not clauses:
             raise fault("K650", f"the model `{self.model.name}` has no predict clause", help="add one to its spec")
-        return self.model.predictions[0]
+        return clauses[self.kind or next(iter(clauses))]
+
+    def answering(self, kind: str | None) -> Self:
+        """The same with the predict clause of this kind; None leaves the one that there is."""
+        if kind is None:
+            return self
+        kinds = [clause.kind for clause in self.model.predictions]
+        if kind not in kinds:
+            message = f"the model `{self.model.name}` has no clause `predict {kind}`"
+            raise fault("K650", message, help=nearest(kind, kinds))
+        return replace(self, kind=kind)
 
     @property
     def feature_map(self) -> FeatureMap:

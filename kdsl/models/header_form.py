@@ -188,7 +188,7 @@ def check_fit(fitted: Fitted) -> None:
     indices = {v.name: len(v.indices) for v in predictor.model.variables}
     for name, value in predictor.scalars.items():
         expect(value.ndim == indices.get(name, 0), f"the unknown {name}", "of the shape that the spec gives it")
-    for clause in predictor.model.predictions[:1]:
+    for clause in predictor.model.predictions:
         check_labels(fitted, clause.kind)
     for name, feature_map in fitted.feature_maps.items():
         count = len(feature_map.names)
@@ -220,5 +220,6 @@ def try_out(fitted: Fitted) -> None:
     if not fitted.model.predictions or any(calls_python(kernel) for kernel in kernels):
         return
     point = fitted.points(np.zeros((1, len(fitted.feature_map.names))), np.zeros(1))
-    codes = {formal: np.zeros(1, dtype=np.int64) for formal in fitted.clause.formals[1:]}
-    fitted.predict_both(point, codes)
+    for clause in fitted.model.predictions:
+        codes = {formal: np.zeros(1, dtype=np.int64) for formal in clause.formals[1:]}
+        fitted.answering(clause.kind).predict_both(point, codes)

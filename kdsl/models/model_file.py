@@ -74,13 +74,22 @@ class LoadedModel:
     def scalars(self) -> dict[str, float]:
         return {name: float(value) for name, value in self.header["scalars"].items()}
 
-    def decision(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
-        """The values that the predict clause is about, at new points in the units of the data."""
-        return self.fitted.predict_both(self.fitted.points(points), self.fitted.labels(extra))[1]
+    def decision(
+        self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
+    ) -> Array:
+        """The values that a predict clause is about, at new points in the units of the data.
 
-    def predict(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
-        """What the predict clause says at new points, labels as the data spelt them."""
-        return self.fitted.predict_both(self.fitted.points(points), self.fitted.labels(extra))[0]
+        clause: its kind, such as "probability", where it is not the first.
+        """
+        fitted = self.fitted.answering(clause)
+        return fitted.predict_both(fitted.points(points), fitted.labels(extra))[1]
+
+    def predict(
+        self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
+    ) -> Array:
+        """What a predict clause says at new points, labels as the data spelt them; `clause` as for `decision`."""
+        fitted = self.fitted.answering(clause)
+        return fitted.predict_both(fitted.points(points), fitted.labels(extra))[0]
 
 
 # --------------------------------------------------------------------- writing

@@ -88,14 +88,21 @@ class Solution:
         columns = dict(self.binding.get("bindings", {}))
         return Fitted(self.predictor, bound.feature_maps, bound.label_maps, bound.label_sets, columns)
 
-    def decision(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
-        """The values that the predict clause is about, at new points in the units of the data."""
-        fitted = self.fitted
-        return self.predictor.decision(fitted.points(points), extra=fitted.labels(extra))
+    def decision(
+        self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
+    ) -> Array:
+        """The values that a predict clause is about, at new points in the units of the data.
 
-    def predict(self, points: object, extra: Mapping[str, Sequence[Any]] | None = None) -> Array:
-        """What the predict clause says at new points, labels as the data spelt them."""
-        fitted = self.fitted
+        clause: its kind, such as "probability", where it is not the first.
+        """
+        fitted = self.fitted.answering(clause)
+        return self.predictor.decision(fitted.points(points), fitted.clause, fitted.labels(extra))
+
+    def predict(
+        self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
+    ) -> Array:
+        """What a predict clause says at new points, labels as the data spelt them; `clause` as for `decision`."""
+        fitted = self.fitted.answering(clause)
         return fitted.predict_both(fitted.points(points), fitted.labels(extra))[0]
 
     def save(self, path: str | os.PathLike[str]) -> None:

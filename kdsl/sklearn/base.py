@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kdsl.algebra.numeric import Array
 from kdsl.binding.table import Floats, Ints, Matrix
+from kdsl.language.model import Prediction
 from kdsl.sklearn.attributes import expansion_of, intercepts_of, multipliers_of
 from kdsl.sklearn.errors import as_value_errors, warn_of_doubts
 from kdsl.sklearn.fitting import Examples, Part, Settings, Solved, solve_parts
@@ -108,13 +109,15 @@ class KernelMachine(SpecParameters):
             self.intercept_ = intercepts
         return solved
 
-    def _decisions(self, X: Any) -> list[Array]:
-        """The values of the predict clause, machine by machine."""
+    def _decisions(
+        self, X: Any, clause: Prediction | None = None, codes: Mapping[str, int] | None = None
+    ) -> list[Array]:
+        """The values of the predict clause, machine by machine; other clauses as `Machines.decisions` takes them."""
         check_is_fitted(self)
         precisions = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=precisions, order="C", reset=False)
         with as_value_errors():
-            return self._machines.decisions(own_format(X))
+            return self._machines.decisions(own_format(X), clause, codes)
 
 
 def limit(number: int | None) -> int | None:

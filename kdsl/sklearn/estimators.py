@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kdsl.algebra.numeric import Array
 from kdsl.sklearn.attributes import at_first_point, without_scalars
@@ -17,7 +18,18 @@ from kdsl.sklearn.base import KernelMachine
 from kdsl.sklearn.classes import coding_of
 from kdsl.sklearn.errors import as_value_errors
 from kdsl.sklearn.fitting import Part
+from kdsl.sklearn.reading import probability_clause
 from kdsl.sklearn.weights import checked_weights
+
+
+def _tells_probabilities(estimator: KernelClassifier) -> bool:
+    """Whether the spec has a clause for them; once fitted, one that speaks of each of the classes."""
+    if hasattr(estimator, "classes_"):
+        return estimator._probability is not None
+    try:
+        return probability_clause(estimator._reading()) is not None
+    except (TypeError, ValueError):  # fit says what is wrong with the spec
+        return False
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
@@ -83,6 +95,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         with as_value_errors():
             reading = self._reading()
             self._coding = coding_of(reading, len(self.classes_), self.multiclass, self.decision_function_shape)
+            self._probability = probability_clause(reading) if self._coding.kind in ("two", "native") else None
             examples, kept = self._examples(reading, X, None, weights, data)
             self._solve(reading, examples, self._coding.parts(codes[kept], self.classes_), kept, X)
         self._order_by_class(codes)
@@ -113,6 +126,21 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """The class of each row of X."""
         values = self._decisions(X)
         return np.asarray(self.classes_[self._coding.predict(values)])
+
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """What `predict probability` says, a column for each class; of two labels it tells the second.
+
+        There is one only where the spec has such a clause: `probability(t)`, or `probability(t, k)` for classes.
+        """
+        check_is_fitted(self)
+        clause = self._probability
+        assert clause is not None
+        if self._coding.kind == "native":
+            codes = range(len(self.classes_))
+            return np.column_stack([self._decisions(X, clause, {clause.formals[1]: code})[0] for code in codes])
+        (second,) = self._decisions(X, clause)
+        return np.column_stack([1 - second, second])
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,18 +47,28 @@ class Machines:
     columns: tuple[Ints | None, ...]
     shared: Shared | None
 
-    def decisions(self, X: Matrix) -> list[Array]:
-        """The value of the predict clause at each row of X, machine by machine."""
+    def decisions(
+        self, X: Matrix, clause: Prediction | None = None, codes: Mapping[str, int] | None = None
+    ) -> list[Array]:
+        """The value of the predict clause, or of another one, at each row of X, machine by machine.
+
+        codes: those of the labels that it takes beside the point, the same for all rows.
+        """
+
+        def value(predictor: Predictor, points: Matrix) -> Array:
+            labels = {name: np.full(points.shape[0], code) for name, code in (codes or {}).items()}
+            return predictor.decision(points, clause or self.clause, labels)
+
         if self.shared is None:
             return [
-                predictor.decision(feature_map.apply_array(X if own is None else X[:, own], "X").features, self.clause)
+                value(predictor, feature_map.apply_array(X if own is None else X[:, own], "X").features)
                 for predictor, feature_map, own in zip(self.predictors, self.feature_maps, self.columns, strict=True)
             ]
         points = as_double(self.feature_maps[0].apply_array(X, "X").features)
         step = block_rows(self.shared.support.shape[0], DEFAULT_MEMORY)
         starts = range(0, max(points.shape[0], 1), step)
         parts = [self.shared.looked_up(points[start : start + step]) for start in starts]
-        return [np.concatenate([p.decision(part, self.clause) for part in parts]) for p in self.predictors]
+        return [np.concatenate([value(p, part) for part in parts]) for p in self.predictors]
 
 
 def machines_of(solved: Sequence[Solved], reading: Reading, columns: Ints | None) -> Machines:

@@ -17,7 +17,7 @@ from kdsl.binding.binder import uses_precomputed
 from kdsl.binding.faults import listing, nearest
 from kdsl.binding.sources import first_size, is_feature_datum, target_datum
 from kdsl.language.diagnostics import KdslError
-from kdsl.language.model import Datum, Interval, Model, Prediction
+from kdsl.language.model import Datum, IndexSet, Interval, Model, Prediction
 from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import Add, Call, Expr, Item, Mul, Name, Neg, Sum
 from kdsl.language.walk import children, walk
@@ -119,6 +119,17 @@ def reading_of(model: Model, kinds: Sequence[str], estimator: str) -> Reading:
             "K521", f"`{model.name}` has no input with one point for each example", help="declare x[i] : input"
         )
     return Reading(model, clause, inputs[0], _target(model, clause), _weight(model, size))
+
+
+def probability_clause(reading: Reading) -> Prediction | None:
+    """The clause that tells how probable the second of two labels is, or any of the classes; None where there is none.
+
+    For classes it takes the class beside the point: `predict probability(t, k)`.
+    """
+    found = next((p for p in reading.model.predictions if p.kind == "probability"), None)
+    wanted: list[IndexSet | None] = [reading.datum(reading.target).labels] if reading.native else []
+    sets = {name: z for index in reading.model.indices for name, z in zip(index.names, index.sets, strict=True)}
+    return found if found is not None and [sets.get(x) for x in found.formals[1:]] == wanted else None
 
 
 def _target(model: Model, clause: Prediction) -> str:

@@ -37,7 +37,12 @@ def refusal(action: Callable[[], object]) -> tuple[Diagnostic, ...]:
 
 def no_clause() -> tuple[Diagnostic, ...]:
     solution = solve(parse_spec(SILENT), two_classes())
-    return refusal(lambda: solution.predict(np.zeros((1, 2))))
+    clauses = "predict label(t) = sign(<w, phi(t)>)\npredict value(t) = <w, phi(t)>\n"
+    telling = solve(parse_spec(SILENT + clauses), two_classes())
+    return (
+        *refusal(lambda: solution.predict(np.zeros((1, 2)))),
+        *refusal(lambda: telling.predict(np.zeros((1, 2)), clause="probability")),
+    )
 
 
 def groups() -> tuple[Diagnostic, ...]:

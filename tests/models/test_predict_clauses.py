@@ -88,17 +88,13 @@ def test_sums_over_labels() -> None:
         "predict score(t) = sum[k] (<w[k], phi(t)> * sum[m where m != k] exp(<w[m], phi(t)>))\n"
         "predict probability(t, m) = exp(-multinomial(<w[k], phi(t)>; k, m))\n"
     )
-    model = kdsl.parse_spec(several)
-    data = {"x": POINTS, "y": ["a", "b", "c", "a"]}
-    solution = kdsl.solve(model, data)
+    solution = kdsl.solve(kdsl.parse_spec(several), {"x": POINTS, "y": ["a", "b", "c", "a"]})
     scores = solution.decision(POINTS)
     exponentials = np.exp(scores)
-    predictor, points = solution.predictor, solution.fitted.points(POINTS)
-    value, score, probability = model.predictions[1:]
-    assert predictor.decision(points, value) == pytest.approx(np.log(exponentials.sum(axis=1)))
+    assert solution.predict(POINTS, clause="value") == pytest.approx(np.log(exponentials.sum(axis=1)))
     others = exponentials.sum(axis=1, keepdims=True) - exponentials
-    assert predictor.decision(points, score) == pytest.approx((scores * others).sum(axis=1))
-    found = predictor.decision(points, probability, {"m": np.array([0, 1, 2, 0])})
+    assert solution.predict(POINTS, clause="score") == pytest.approx((scores * others).sum(axis=1))
+    found = solution.predict(POINTS, {"m": ["a", "b", "c", "a"]}, clause="probability")
     assert found == pytest.approx((exponentials / exponentials.sum(axis=1, keepdims=True))[range(4), [0, 1, 2, 0]])
 
 
@@ -136,7 +132,8 @@ def test_exponentials_do_not_overflow(wide: tuple[Solution, Callable[[Decimal], 
 
 
 @pytest.mark.parametrize(
-    ("clause", "value"), [("log(b - b)", "-inf"), ("log(-abs(f(t)))", "nan"), ("exp(9999)", "inf")]
+    ("clause", "value"),
+    [("1 / (b - b)", "inf"), ("log(b - b)", "-inf"), ("log(-abs(f(t)))", "nan"), ("exp(9999)", "inf")],
 )
 def test_what_has_no_value_is_printed(
     clause: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -166,6 +163,28 @@ def test_commands_on_a_probability(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(picture) == 0
     assert main(["export-libsvm", saved]) != 0
     assert "[K672]" in capsys.readouterr().err
+
+
+TWO_CLAUSES = "predict label(t) = sign(f(t))\npredict probability(t) = 1 / (1 + exp(-f(t)))"
+
+
+def test_the_second_clause_answers_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    solution = solved(TWO_CLAUSES)
+    expected = 1 / (1 + np.exp(-solution.decision(POINTS)))
+    assert set(solution.predict(POINTS)) == {"yes", "no"}
+    assert solution.predict(POINTS, clause="probability") == pytest.approx(expected)
+    assert (solution.decision(POINTS, clause="probability") == solution.predict(POINTS, clause="probability")).all()
+    solution.save(tmp_path / "m.kdsl")
+    assert kdsl.load_model(tmp_path / "m.kdsl").decision(POINTS, clause="probability") == pytest.approx(expected)
+    rows = [f"{a!r},{b!r}" for a, b in POINTS.tolist()]
+    (tmp_path / "new.csv").write_text("\n".join(["x1,x2", *rows, ""]), encoding="utf-8")
+    command = ["predict", str(tmp_path / "m.kdsl"), str(tmp_path / "new.csv"), "--clause"]
+    assert main([*command, "probability"]) == 0
+    title, *values = capsys.readouterr().out.split()
+    assert title == "probability"
+    assert [float(value) for value in values] == pytest.approx(expected)
+    assert main([*command, "class"]) == 1
+    assert "[K650]" in capsys.readouterr().err
 
 
 def test_an_estimator_has_no_intercept_outside_of_an_expansion() -> None:

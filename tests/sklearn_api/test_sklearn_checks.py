@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sklearn", minversion="1.6")
 
-from estimator_specs import ALL_CLASSES, WEIGHTED_RIDGE, WEIGHTED_SQUARED_HINGE, expected_failures
+from estimator_specs import ALL_CLASSES, PROBABILITIES, WEIGHTED_RIDGE, WEIGHTED_SQUARED_HINGE, expected_failures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kdsl.sklearn import KernelClassifier, KernelRegressor, NoveltyDetector
@@ -28,6 +28,7 @@ ESTIMATORS = [
     NoveltyDetector("sphere_nu"),
     KernelClassifier(WEIGHTED_SQUARED_HINGE, tol=EXACT),
     KernelClassifier(ALL_CLASSES),
+    KernelClassifier(PROBABILITIES, tol=1e-9),
     KernelRegressor(WEIGHTED_RIDGE, tol=EXACT),
     # some of the checks round a Gram matrix to float32, which leaves it eigenvalues of -1e-6
     KernelClassifier(kernel="precomputed", psd="shift"),

@@ -17,7 +17,14 @@ import scipy.sparse as sp
 pytest.importorskip("sklearn", minversion="1.6")
 
 import sklearn
-from estimator_specs import ALL_CLASSES, WEIGHTED_ONE_CLASS, WEIGHTED_RIDGE, WEIGHTED_SQUARED_HINGE
+from estimator_specs import (
+    ALL_CLASSES,
+    CLASS_PROBABILITIES,
+    PROBABILITIES,
+    WEIGHTED_ONE_CLASS,
+    WEIGHTED_RIDGE,
+    WEIGHTED_SQUARED_HINGE,
+)
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_blobs, make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -394,3 +401,39 @@ def test_regression_in_a_pipeline(line: tuple[Any, Any]) -> None:
     ours = cross_val_score(make_pipeline(StandardScaler(), KernelRegressor(C=5.0, kernel="rbf(gamma = 0.1)")), X, y)
     theirs = cross_val_score(make_pipeline(StandardScaler(), SVR(C=5.0, gamma=0.1, tol=1e-7)), X, y)
     assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+# --------------------------------------------------------------- probabilities
+
+
+def test_a_clause_for_probabilities_is_predict_proba(two: tuple[Any, Any]) -> None:
+    X, y = two
+    machine = KernelClassifier(PROBABILITIES)
+    assert hasattr(machine, "predict_proba")
+    with pytest.raises(NotFittedError):
+        machine.predict_proba(X)
+    machine.fit(X, np.array(["no", "yes"])[y])
+    second = 1 / (1 + np.exp(-machine.decision_function(X)))
+    assert machine.predict_proba(X) == pytest.approx(np.column_stack([1 - second, second]))
+    assert np.array_equal(machine.classes_[machine.predict_proba(X).argmax(axis=1)], machine.predict(X))
+    assert cross_val_score(machine, X, y, scoring="neg_log_loss").mean() > -np.log(2)
+    buffer = io.BytesIO()
+    joblib.dump(machine, buffer)
+    assert np.array_equal(joblib.load(buffer).predict_proba(X), machine.predict_proba(X))
+
+
+def test_a_clause_for_the_probability_of_a_class_is_a_column_for_each() -> None:
+    X, y = load_iris(return_X_y=True)
+    machine = KernelClassifier(CLASS_PROBABILITIES).fit(X, y)
+    exponentials = np.exp(machine.decision_function(X))
+    found = machine.predict_proba(X)
+    assert found == pytest.approx(exponentials / exponentials.sum(axis=1, keepdims=True))
+    assert machine.fit(X[:100], y[:100]).predict_proba(X[:100]).shape == (100, 2)
+
+
+def test_without_such_a_clause_there_is_no_predict_proba(two: tuple[Any, Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    assert not hasattr(KernelClassifier(), "predict_proba")
+    assert not hasattr(KernelClassifier(ALL_CLASSES).fit(*two), "predict_proba")
+    assert not hasattr(KernelClassifier(PROBABILITIES).fit(X, y), "predict_proba")  # it speaks of two labels
+    assert not hasattr(KernelClassifier("no such spec"), "predict_proba")

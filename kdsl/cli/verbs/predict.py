@@ -13,6 +13,7 @@ from kdsl.language.diagnostics import KdslError
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
     from kdsl.binding.table import Table
+    from kdsl.models.fitted import Fitted
     from kdsl.models.model_file import LoadedModel
 
 ROWS = 10_000  # of a block, at most
@@ -22,6 +23,7 @@ COPIES = 8  # of a block that may be in memory at once
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
     parser.add_argument("data", help="a table with the columns of training; - is CSV from standard input")
+    parser.add_argument("--clause", metavar="KIND", help="the predict clause that answers, where it is not the first")
     parser.add_argument("--decision", action="store_true", help="print the decision values too")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write to FILE instead of standard output")
     add_function_options(parser)
@@ -60,32 +62,31 @@ def _lines(loaded: LoadedModel, arguments: Namespace, console: Console) -> Itera
     from kdsl.binding.streaming import read_blocks
     from kdsl.cli.progress import Watch
 
-    fitted = loaded.fitted
+    fitted = loaded.fitted.answering(arguments.clause)
     features = len(fitted.feature_map.names)
     rows = max(1, min(ROWS, (arguments.memory or DEFAULT_MEMORY) // (8 * COPIES * max(1, features))))
     done, titled = 0, False
     with Watch(console, arguments.quiet) as watch:
         for table in read_blocks(arguments.data, rows):
-            predicted, decision = _both(loaded, table)
+            predicted, decision = _both(fitted, table)
             if not titled:
                 titled = True
-                yield _csv([_titles(loaded, decision, arguments.decision)])
+                yield _csv([_titles(fitted, decision, arguments.decision)])
             yield _csv(_rows(predicted, decision, arguments.decision))
             done += table.rows
             watch.count(done, "rows")
 
 
-def _both(loaded: LoadedModel, table: Table) -> tuple[Array, Array]:
-    points, labels = loaded.fitted.from_table(table)
-    return loaded.fitted.predict_both(points, labels)
+def _both(fitted: Fitted, table: Table) -> tuple[Array, Array]:
+    points, labels = fitted.from_table(table)
+    return fitted.predict_both(points, labels)
 
 
-def _titles(loaded: LoadedModel, decision: Array, wanted: bool) -> list[str]:
+def _titles(fitted: Fitted, decision: Array, wanted: bool) -> list[str]:
     """`label`, and `decision` or one column for each class."""
-    clause = loaded.fitted.clause
-    titles = [clause.kind]
+    titles = [fitted.clause.kind]
     if wanted and decision.ndim == 2:
-        titles += [f"decision.{name}" for name in loaded.fitted.decision_names]
+        titles += [f"decision.{name}" for name in fitted.decision_names]
     elif wanted:
         titles.append("decision")
     return titles
