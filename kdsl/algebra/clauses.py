@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kdsl.algebra.builtin_losses import LOSSES_BY_NAME
 from kdsl.algebra.formula import Applied, Formula, Raised, Summed, polynomials_in
 from kdsl.algebra.losses import loss_definition
-from kdsl.algebra.poly import Poly, names_in
-from kdsl.algebra.terms import At, Factor, Index, Inner, indices_of
+from kdsl.algebra.poly import Poly
+from kdsl.algebra.terms import At, Inner
 from kdsl.algebra.translate import Point, Scope, Translator, Untranslatable, Value
 from kdsl.language import model as m
 from kdsl.language import syntax as s
@@ -19,7 +18,6 @@ ROW = "t\x05"  # the free index over the new points
 NEW = "\x05"  # what the new points are called, which no datum is
 
 _KEPT = "a prediction is made from a new point, and of the solution the expansions, their norms, scalars and parameters"
-_AS_PARAMETER = "write the clause without them: what is one number for all examples can be declared as a `param`"
 _ONE_VECTOR = "pair each unknown with phi of the new point, or take the norm of one alone"
 _REWRITE = "use numbers, the unknowns, the parameters and the new point"
 
@@ -143,37 +141,21 @@ def _multinomial(translator: Translator, node: s.Call, scope: Scope) -> Formula:
 
 
 def unanswerable(translator: Translator, clause: m.Prediction) -> Diagnostic | None:
-    """Why no new point can answer a clause."""
+    """Why a clause means nothing at a new point, whatever is known of the training."""
     said = f"`predict {clause.kind}`"
     try:
         formula = decision_of(translator, clause, at_new_point(clause)).formula
     except Untranslatable as problem:
         return Diagnostic("K411", f"{said}: {problem.reason}", (Label(problem.node.span),), _KEPT, _REWRITE)
     factors = {factor for polynomial in polynomials_in(formula) for factor in polynomial.factors()}
-    names = {name for factor in factors for name in _names(factor)}
-    data = [f"`{datum.name}`" for datum in translator.model.data if datum.name in names]
-    at = (Label(clause.body.span),)
-    if data:
-        return Diagnostic("K411", f"{said} speaks of {', '.join(data)}, data of the training", at, _KEPT, _AS_PARAMETER)
     pairs = sorted((f.left.name, f.right.name) for f in factors if isinstance(f, Inner) and _of_two_unknowns(f))
-    if pairs:
-        first, second = pairs[0]
-        two = f"`{first}` and `{second}`" if first != second else f"two members of `{first}`"
-        return Diagnostic("K411", f"{said} takes the inner product of {two}", at, _KEPT, _ONE_VECTOR)
-    return None
+    if not pairs:
+        return None
+    first, second = pairs[0]
+    two = f"`{first}` and `{second}`" if first != second else f"two members of `{first}`"
+    at = (Label(clause.body.span),)
+    return Diagnostic("K411", f"{said} takes the inner product of {two}", at, _KEPT, _ONE_VECTOR)
 
 
 def _of_two_unknowns(factor: Inner) -> bool:
     return not factor.left.feature and not factor.right.feature and factor.left != factor.right
-
-
-def _names(factor: Factor) -> set[str]:
-    return {name for _, name in names_in(factor)} | set(_labels(indices_of(factor)))
-
-
-def _labels(terms: Iterable[Index]) -> Iterator[str]:
-    """The data among index terms."""
-    for term in terms:
-        if isinstance(term, At):
-            yield term.name
-            yield from _labels(term.args)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kdsl.binding.bound import LabelMap, LabelSet
+from kdsl.binding.clauses import unpredictable
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.psd import POLICIES
 from kdsl.binding.python_kernel import calls_python
@@ -221,5 +222,7 @@ def try_out(fitted: Fitted) -> None:
         return
     point = fitted.points(np.zeros((1, len(fitted.feature_map.names))), np.zeros(1))
     for clause in fitted.model.predictions:
+        if unpredictable(fitted.model, clause) is not None:
+            continue
         codes = {formal: np.zeros(1, dtype=np.int64) for formal in clause.formals[1:]}
         fitted.answering(clause.kind).predict_both(point, codes)

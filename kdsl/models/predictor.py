@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from kdsl.algebra.clauses import NEW, ROW, Decision, at_new_point, decision_of, unanswerable
+from kdsl.algebra.clauses import NEW, ROW, Decision, at_new_point, decision_of
 from kdsl.algebra.formula_values import evaluate_formula
 from kdsl.algebra.numeric import Array, Values
 from kdsl.algebra.terms import Vec
 from kdsl.algebra.translate import Translator
+from kdsl.binding.clauses import unpredictable
 from kdsl.binding.distances import to_dense
 from kdsl.binding.kernels import Against, Kernel
 from kdsl.binding.psd import Repair
 from kdsl.binding.table import Matrix, as_double
 from kdsl.language import syntax as s
-from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model, Prediction
 from kdsl.solving.normal_form import Floats, Ints
 
@@ -36,11 +36,10 @@ class Expanded:
 
 
 def _read(model: Model, clause: Prediction) -> Decision:
-    translator = Translator(model)
-    impossible = unanswerable(translator, clause)
+    impossible = unpredictable(model, clause)
     if impossible is not None:
-        raise KdslError([impossible._replace(labels=())])
-    return decision_of(translator, clause, at_new_point(clause))
+        raise impossible
+    return decision_of(Translator(model), clause, at_new_point(clause))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from binding_models import BINARY, LASSO, MULTICLASS, REGRESSION, WEIGHTED, X, datum, model
-from message_tools import EYE, call, cases, data, table, write
+from message_tools import EYE, POINT, call, cases, data, table, write
 
 from kdsl.binding.binder import bind
+from kdsl.binding.clauses import unpredictable
 from kdsl.binding.reading import read_table
+from kdsl.language.model import Prediction
+from kdsl.language.syntax import NOWHERE, Name
+
+SHIFTED = POINT._replace(predictions=(Prediction("value", ("t",), Name("z"), NOWHERE),))
+
 
 # --------------------------------------------------------------- the values
 
@@ -138,6 +144,14 @@ def k546():
 
 def k547():
     table("age,y\n30,0\n40,1\n", scale="zscore")
+
+
+def k548():
+    return data(SHIFTED, {"x": EYE, "y": [0, 1, 1], "z": [0, 0, 1]})
+
+
+def k548_predicting():
+    raise unpredictable(SHIFTED, SHIFTED.predictions[0])
 
 
 def k549():

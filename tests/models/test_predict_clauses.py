@@ -200,6 +200,8 @@ def test_an_estimator_has_no_intercept_outside_of_an_expansion() -> None:
     assert not hasattr(clipped, "intercept_")
 
 
-def test_python_says_what_cannot_be_answered() -> None:
-    with pytest.raises(KdslError, match="K411: `predict value` speaks of `x`, `y`"):
-        solved("predict value(t) = exp(sum[i] y[i] * k(x[i], t))")
+def test_a_clause_about_the_training_data_is_solved_and_not_answered() -> None:
+    solution = solved("predict value(t) = exp(sum[i] y[i] * k(x[i], t))")
+    assert solution.status == "optimal" and "K548" in {note.code for note in solution.warnings}
+    with pytest.raises(KdslError, match="K548"):
+        solution.predict(np.zeros((1, 2)))
