@@ -14,6 +14,7 @@ from kdsl.binding.arrays import clean_array, wrong_type
 from kdsl.binding.delimited import refuse_duplicates
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import count, fault
+from kdsl.binding.opening import no_rows
 from kdsl.binding.table import Floats, Table, Texts, empty_values
 
 
@@ -128,7 +129,7 @@ def read_arrow(content: bytes, source: str) -> Table:
 
 def rows_or_fault(table: Table, source: str) -> Table:
     if table.rows == 0:
-        raise fault("K506", f"`{source}` has columns and no rows", help="check how it was written")
+        raise no_rows(source)
     return Table(source, table.names, table.values, table.text, table.order)
 
 

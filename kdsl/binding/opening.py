@@ -8,7 +8,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from kdsl.binding.faults import fault, nearest
+from kdsl.binding.faults import cite, fault, nearest
 
 MAGIC = (
     (b"PAR1", "Parquet"),
@@ -46,6 +46,10 @@ def missing_file(path: str) -> Exception:
     hint = nearest(os.path.basename(path), there) if there else f"the folder `{folder}` does not exist or is empty"
     hint = hint if hint.startswith(("did you", "the folder")) else "check the path; it is taken from the current folder"
     return fault("K501", f"there is no file `{path}`", help=hint)
+
+
+def no_rows(source: str) -> Exception:
+    return fault("K506", f"{cite(source)} has columns and no rows", help="check how it was written")
 
 
 def ungzip(content: bytes, path: str) -> bytes:

@@ -15,16 +15,22 @@ import numpy as np
 
 from kdsl.binding.delimited import SAMPLE, drop_unnamed, read_body, read_head
 from kdsl.binding.faults import fault
-from kdsl.binding.opening import encoding_of, kind_of, missing_file, refuse_nul
+from kdsl.binding.opening import encoding_of, kind_of, missing_file, no_rows, refuse_nul
 from kdsl.binding.reading import DELIMITED, read_table
 from kdsl.binding.table import Table
 
 
 def read_blocks(path: str, rows: int = 10_000, header: bool | None = None) -> Iterator[Table]:
-    """Tables of at most `rows` rows. Delimited text is never held whole; other formats are read and then cut."""
+    """Tables of at most `rows` rows. Delimited text is never held whole; other formats are read and then cut.
+
+    Named arrays are one table: each has rows of its own.
+    """
     stem = path[:-3] if path.lower().endswith(".gz") else path
     if path != "-" and os.path.splitext(stem)[1].lower() not in DELIMITED:
-        yield from slices(read_table(path, header=header), rows)
+        table = read_table(path, header=header)
+        if table.rows == 0 and not table.arrays:
+            raise no_rows(path)
+        yield from [table] if table.arrays else slices(table, rows)
         return
     with ExitStack() as files:
         yield from text_blocks(open_lines(path, files), path, rows, header)

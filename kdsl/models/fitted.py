@@ -11,7 +11,10 @@ import numpy as np
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import cite, fault, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
+from kdsl.binding.opening import no_rows
 from kdsl.binding.points import FeatureMap, category_words
+from kdsl.binding.raw import raw_array
+from kdsl.binding.sources import FromArray, find_array, unbound
 from kdsl.binding.table import is_single, place
 from kdsl.binding.values import encode
 from kdsl.models.predictor import Predictor
@@ -96,7 +99,9 @@ class Fitted:
         return found
 
     def from_table(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
-        """The points of a table and the labels beside them, found by the names of its columns."""
+        """The points of a table and the labels beside them, found by the names of its columns, or of its arrays."""
+        if table.arrays:
+            return self._from_arrays(table)
         name = next(iter(self.feature_maps))
         prefixed = all(f"{name}.{column}" in table.order for column in self.feature_map.columns)
         points = self.feature_map.apply(table, f"{name}." if prefixed else "")
@@ -107,6 +112,30 @@ class Fitted:
                 raise self._missing(formal, f"{cite(table.source)} has no column `{column}`")
             found[formal] = self._codes(formal, table.column(column), table.source, table.lines)
         return points.features, found
+
+    def _from_arrays(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
+        """As from a table; the columns of the array of points go by their order."""
+        arrays = {name: (value, table) for name, value in table.arrays.items()}
+        name = next(iter(self.feature_maps))
+        datum = next(d for d in self.model.data if d.name == name)
+        array = find_array(name, arrays)
+        if array is None:
+            raise unbound(datum, None, arrays, False)
+        raw = raw_array(FromArray(datum, *array, features=True))
+        points = self.feature_map.apply_array(raw.values, raw.source, table.arrays.get("self")).features
+        if points.shape[0] == 0:
+            raise no_rows(raw.source)
+        found = {}
+        for formal in self.clause.formals[1:]:
+            column = self._column(formal)
+            labels = find_array(column, arrays)
+            if labels is None:
+                raise self._missing(formal, f"{cite(table.source)} has no array `{column}`")
+            values, source = labels
+            if np.shape(values) != (points.shape[0],):
+                raise self._missing(formal, f"{source} is not a vector with one label for each of {raw.source}")
+            found[formal] = self._codes(formal, values, source)
+        return points, found
 
     def decode(self, raw: Array) -> Array:
         """Numbers of the predictor as labels, spelt as the data spelt them."""

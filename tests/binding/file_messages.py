@@ -13,6 +13,7 @@ from binding_models import REGRESSION
 from message_tools import EYE, cases, data, write
 
 from kdsl.binding.reading import read_table
+from kdsl.binding.streaming import read_blocks
 from kdsl.binding.svmlight import read_svmlight
 
 
@@ -94,6 +95,11 @@ def k506_blank():
 
 def k506_header_only():
     read_table(write("age,income\n"))
+
+
+def k506_no_rows():
+    np.save("train.npy", np.empty((0, 2)))
+    list(read_blocks("train.npy"))
 
 
 def k507():

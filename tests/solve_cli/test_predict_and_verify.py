@@ -159,6 +159,75 @@ def test_groups_come_from_the_column_they_were_bound_to(tmp_path: Path) -> None:
     assert kdsl("verify", path, *options).code == 0
 
 
+@pytest.mark.parametrize(
+    "arrays", [("x", "y"), ("x",), ("X",)], ids=["points and labels", "points", "points by another case"]
+)
+def test_arrays_by_name_are_as_good_as_a_table(arrays: tuple[str, ...], model: Path, tmp_path: Path) -> None:
+    table, x = new_points(tmp_path, 30)
+    holder = tmp_path / "new.npz"
+    np.savez(holder, **{name: np.ones(30) if name == "y" else x for name in arrays})
+    assert kdsl("predict", model, holder, "--decision").out == kdsl("predict", model, table, "--decision").out
+
+
+def test_a_model_of_arrays_predicts_them(tmp_path: Path) -> None:
+    x = np.random.default_rng(3).normal(size=(20, 2))
+    holder, path = tmp_path / "train.npz", tmp_path / "m.kdsl"
+    np.savez(holder, x=x, y=np.where(x[:, 0] > 0, 1, -1))
+    solved("svm_1norm", "--data", holder, "-o", path)
+    outcome = kdsl("predict", path, holder)
+    assert outcome.code == 0
+    assert outcome.out.split() == ["label", *package.load_model(path).predict(x).astype(int).astype(str)]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "code", "words"),
+    [
+        ({"data": np.ones((3, 2))}, "K521", "given are `data`"),
+        ({"x": np.ones((3, 5))}, "K527", "5 columns"),
+        (
+            {"x": np.empty((0, 2)), "z": np.ones(4)},
+            "K506",
+            "the array `x` of `{folder}/new.npz` has columns and no rows",
+        ),
+    ],
+)
+def test_arrays_that_are_no_points(
+    arrays: dict[str, np.ndarray], code: str, words: str, model: Path, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "new.npz", **arrays)
+    outcome = kdsl("predict", model, tmp_path / "new.npz")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert f"error[{code}]" in outcome.err and words.format(folder=tmp_path) in outcome.err
+
+
+def test_no_rows_are_not_no_answer(model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "new.npy", np.empty((0, 2)))
+    outcome = kdsl("predict", model, tmp_path / "new.npy")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "error[K506]" in outcome.err
+
+
+def test_groups_may_be_an_array_too(tmp_path: Path) -> None:
+    random = np.random.default_rng(8)
+    x = random.normal(size=(30, 2))
+    group = np.where(random.normal(size=30) > 0, "north", "south")
+    given = {"x": x, "group": group, "y": np.where(x[:, 0] > 0.3, 1, -1)}
+    np.savez(tmp_path / "t.npz", **given)
+    pairs = write_table(tmp_path / "p.csv", {"lo.x1": [0.0], "lo.x2": [0.0], "hi.x1": [1.0], "hi.x2": [0.0]})
+    path = tmp_path / "m.kdsl"
+    solved(
+        "monotone_groups", "--data", tmp_path / "t.npz", "--data", f"j:{pairs}", "--kernel", "k = linear", "-o", path
+    )
+    outcome = kdsl("predict", path, tmp_path / "t.npz")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.split()[1:] == [str(int(label)) for label in package.load_model(path).predict(x, {"g": group})]
+    for changed, words in (({"group": group[:5]}, "with one label for each"), ({}, "has no array `group`")):
+        np.savez(tmp_path / "new.npz", x=x, **changed)
+        outcome = kdsl("predict", path, tmp_path / "new.npz")
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "error[K651]" in outcome.err and words in outcome.err
+
+
 def test_a_regression_from_columns(tmp_path: Path) -> None:
     """lasso has no kernel: it predicts sum_j a_j t_j + b."""
     random = np.random.default_rng(2)

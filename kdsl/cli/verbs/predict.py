@@ -73,7 +73,7 @@ def _lines(loaded: LoadedModel, arguments: Namespace, console: Console) -> Itera
                 titled = True
                 yield _csv([_titles(fitted, decision, arguments.decision)])
             yield _csv(_rows(predicted, decision, arguments.decision))
-            done += table.rows
+            done += len(predicted)
             watch.count(done, "rows")
 
 
