@@ -12,19 +12,11 @@ from kdsl.cli.python_function import load_function
 from kdsl.cli.terminal import Console
 
 if TYPE_CHECKING:
-    from kdsl.language.diagnostics import Diagnostic, KdslError
+    from kdsl.language.diagnostics import Diagnostic
     from kdsl.language.model import Model
 
-MISSING = ("K501", "K502", "K603", "K607", "K660")  # a file, a permission or a package that is not there
-USAGE = ("K547", "K573", "K602", "K662", "K667", "K668")  # a word on the command line that means nothing
 FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-
-
-def exit_code(error: KdslError) -> int:
-    """1 for the model and the data, 2 for what was typed, 4 for what is not there."""
-    code = error.diagnostics[0].code
-    return 4 if code in MISSING else 2 if code in USAGE else 1
 
 
 def add_data_options(parser: ArgumentParser, required: bool = True) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from kdsl.cli.terminal import Console, discard_stdout, open_console
+from kdsl.cli.terminal import Console, discard_stdout, finish_stdout, open_console
 from kdsl.language.diagnostics import KdslError
 
-OK, MODEL, USAGE, LIMIT, ENVIRONMENT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+OK, USAGE, ENVIRONMENT, BUG, INTERRUPTED = 0, 2, 4, 70, 130
 
 # Each verb is a module under kdsl.cli.verbs with `configure(parser)` and `run(arguments, console) -> exit code`,
 # imported when it is called; a hyphen of the verb is an underscore there.
@@ -75,36 +75,23 @@ def _guarded(arguments: list[str], console: Console) -> int:
     except BrokenPipeError:
         discard_stdout()
         return OK
-    except KdslError as error:
-        for diagnostic in error.diagnostics:
-            console.err(f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}\n")
-        return MODEL
-    except OSError as error:
-        discard_stdout()
-        console.err(_system_error(error))
-        return ENVIRONMENT
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package == "kdsl":
+    except (OSError, ModuleNotFoundError, MemoryError) as error:
+        if (getattr(error, "name", None) or "").partition(".")[0] == "kdsl":
             return _our_fault(error, arguments, console)
-        console.err(f"kdsl: this needs the Python package {package}, which is not installed: pip install {package}\n")
-        return ENVIRONMENT
-    except MemoryError:
-        console.err("kdsl: not enough memory\n")
+        finish_stdout()
+        console.err(_said(error, console))
         return ENVIRONMENT
     except Exception as error:
         return _our_fault(error, arguments, console)
 
 
-def _system_error(error: OSError) -> str:
-    """What the system refused; where it was a file of ours to write, under a code."""
-    notes = getattr(error, "__notes__", ())
-    if notes:
-        help = "give a place with room where you may write" if error.errno != 2 else "make the folder first"
-        what = f"error[K658]: `{error.filename}` cannot be written: {error.strerror}"
-        return f"{what}\n  = why: {notes[0]}\n  = help: {help}\n"
-    what = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
-    return f"kdsl: {what}\n"
+def _said(error: Exception, console: Console) -> str:
+    """What came from outside, under its code where it has one."""
+    from kdsl.cli.refusals import from_outside
+    from kdsl.language.report import render_text
+
+    found = from_outside(error)
+    return render_text([found], "", "", console.colour_err, console.ascii) if found.code else f"kdsl: {found.message}\n"
 
 
 def _our_fault(error: Exception, arguments: list[str], console: Console) -> int:
@@ -151,8 +138,20 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
         parsed = parser.parse_args(rewrite(arguments))
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else USAGE
-    code: int = module.run(parsed, console)
-    return code
+    try:
+        code: int = module.run(parsed, console)
+        return code
+    except BrokenPipeError:
+        raise
+    except KdslError as error:
+        from kdsl.cli.refusals import refuse
+
+        return refuse(error, parsed, console, getattr(module, "EXIT_CODES", None))
+    except Exception as error:
+        from kdsl.cli.refusals import from_outside, print_object
+
+        print_object([from_outside(error)], parsed, console)
+        raise
 
 
 def _overview() -> str:

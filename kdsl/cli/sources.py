@@ -1,16 +1,20 @@
-"""Reads specs from paths, shipped names and standard input, and reports on them what the compiler found."""
+"""Reads specs from paths, shipped names and standard input, and says of them what the compiler found."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from kdsl import pipeline
 from kdsl.cli.terminal import Console
 from kdsl.language import limits
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.model import Model
 from kdsl.language.source import check_size, decode_source
+
+Result = TypeVar("Result")
 
 MAX_BYTES = limits.SOURCE_BYTES + 1  # enough to see that there is too much
 
@@ -24,9 +28,18 @@ class Source(NamedTuple):
     faults: tuple[Diagnostic, ...] = ()
 
 
+class SpecError(KdslError):
+    """What is wrong with a spec, and the text that its places are in."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], source: Source) -> None:
+        super().__init__(tuple(diagnostics))
+        self.source = source
+
+
 def find_spec(argument: str) -> str:
     """The path that a command-line argument means: a file, else a shipped spec of that name."""
     from kdsl import resources
+    from kdsl.binding.faults import fault
 
     if os.path.exists(argument) and not os.path.isdir(argument):
         return argument
@@ -34,13 +47,13 @@ def find_spec(argument: str) -> str:
     if shipped is not None:
         return shipped
     if os.path.isdir(argument):
-        raise IsADirectoryError(21, "is a directory, not a spec", argument)
+        raise fault("K501", f"`{argument}` is a directory", "a spec is one file", "name a file inside it")
     from difflib import get_close_matches
 
     stem = os.path.basename(argument).removesuffix(resources.SPEC_SUFFIX)
     near = get_close_matches(stem, resources.spec_names(), n=1)
-    hint = f"; did you mean the shipped spec `{near[0]}`?" if near else "; `kdsl specs` lists the shipped ones"
-    raise FileNotFoundError(2, "no such file, nor a shipped spec of that name" + hint, argument)
+    hint = f"did you mean the shipped spec `{near[0]}`?" if near else "`kdsl specs` lists the shipped ones"
+    raise fault("K501", f"there is no file `{argument}`, nor a shipped spec of that name", help=hint)
 
 
 def read_source(argument: str) -> Source:
@@ -57,16 +70,29 @@ def read_source(argument: str) -> Source:
     return _source(content, size, os.path.basename(path).removesuffix(".kspec"), path)
 
 
-def on_spec(argument: str, console: Console, action: Callable[[Source], int]) -> int:
-    """Run `action` on the spec that the argument means; what it refuses is reported with its place in the text."""
+def on_spec(argument: str, action: Callable[[Source], Result]) -> Result:
+    """What `action` makes of the spec that the argument means; what it refuses has its place in the text."""
     source = read_source(argument)
     try:
         if source.faults:
             raise KdslError(source.faults)
         return action(source)
     except KdslError as error:
-        report(error.diagnostics, source, console)
-        return 1
+        raise SpecError(error.diagnostics, source) from None
+
+
+def check_source(source: Source, strict: bool = False) -> tuple[Model, tuple[Diagnostic, ...]]:
+    """The model of a spec, with the warnings about it."""
+    checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
+    found = stricter(checked.diagnostics, strict)
+    if checked.model is None or has_errors(found):
+        raise KdslError(found)
+    return checked.model, found
+
+
+def read_model(argument: str) -> tuple[Source, Model, tuple[Diagnostic, ...]]:
+    """The spec that the argument means, its model, and the warnings about it."""
+    return on_spec(argument, lambda source: (source, *check_source(source)))
 
 
 def report(diagnostics: Sequence[Diagnostic], source: Source, console: Console) -> None:

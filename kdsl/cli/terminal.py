@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 
-class Console(NamedTuple):
-    """What the two streams can show."""
+class Console:
+    """What the two streams can show, and whether a result, or a part of it, is on standard output already."""
 
-    ascii: bool  # standard output shows nothing beyond ASCII
-    colour_out: bool
-    colour_err: bool
+    def __init__(self, ascii: bool, colour_out: bool, colour_err: bool) -> None:
+        self.ascii = ascii  # standard output shows nothing beyond ASCII
+        self.colour_out, self.colour_err = colour_out, colour_err
+        self.printed = False
 
     def out(self, text: str) -> None:
         """Part of the result, for a reader: beyond ASCII only where the terminal shows it."""
+        self.printed = True
         _write(text.encode("ascii" if self.ascii else "utf-8", "backslashreplace").decode())
 
     def out_file(self, text: str, path: str | None = None) -> None:
@@ -24,6 +26,7 @@ class Console(NamedTuple):
         It goes to the file at `path` where one is given: the whole of it, or nothing.
         """
         if path is None:
+            self.printed = True
             _write(text, utf8=True)
             return
         from kdsl.whole_file import write_whole
@@ -72,6 +75,15 @@ def shows_colour(stream: TextIO | None, environment: os._Environ[str] | dict[str
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
     return stream is not None and stream.isatty()
+
+
+def finish_stdout() -> None:
+    """Send out what is still to be written, or nowhere where that fails."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        discard_stdout()
 
 
 def discard_stdout() -> None:

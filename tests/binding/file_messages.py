@@ -15,6 +15,7 @@ from message_tools import EYE, cases, data, write
 from kdsl.binding.reading import read_table
 from kdsl.binding.streaming import read_blocks
 from kdsl.binding.svmlight import read_svmlight
+from kdsl.cli.sources import read_source
 
 
 def k501():
@@ -29,6 +30,15 @@ def k501_folder():
 def k501_directory():
     Path("tables").mkdir()
     read_table("tables")
+
+
+def k501_spec():
+    read_source("svm_1nrm")
+
+
+def k501_spec_directory():
+    Path("specs").mkdir()
+    read_source("specs")
 
 
 def k502(monkeypatch):

@@ -106,7 +106,7 @@ def test_unknown_option_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> 
 def test_missing_file_is_an_environment_error_with_the_nearest_spec(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys, "fmt", "svm_1nrm")
     assert (code, out) == (4, "")
-    assert "svm_1nrm: no such file" in err
+    assert "error[K501]: there is no file `svm_1nrm`, nor a shipped spec" in err
     assert "`svm_1norm`" in err
 
 
@@ -232,10 +232,10 @@ def test_messages_that_nobody_can_read_change_nothing() -> None:
     assert completed.returncode == 2
 
 
-def test_file_names_that_are_not_text_are_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_names_that_are_not_text_are_shown_as_far_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = outcome(capsys, "fmt", "caf\udce9.kspec")
     assert code == 4
-    assert "caf\\udce9.kspec: no such file" in err
+    assert "there is no file `caf\ufffd.kspec`" in err
 
 
 class Stream:

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from saved_models import rewrite, small_solution, two_classes
 
+from kdsl.binding.reading import read_table
 from kdsl.binding.table import Table
+from kdsl.cli.refusals import from_outside
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.models.model_file import load_model
 from kdsl.models.verification import verify_model
 from kdsl.pipeline import parse_spec
 from kdsl.solving.api import solve
+from kdsl.whole_file import KEPT
 
 SILENT = """model silent
 index  i in 1..l
@@ -60,7 +63,20 @@ def groups() -> tuple[Diagnostic, ...]:
         *refusal(lambda: solution.predict(x)),
         *refusal(lambda: solution.predict(x, {"g": ["north", "north", "nord", "south"]})),
         *refusal(lambda: solution.fitted.from_table(table)),
+        *refusal(lambda: solution.fitted.from_table(read_npz(x=x))),
+        *refusal(lambda: solution.fitted.from_table(read_npz(x=x, group=np.array(["north"])))),
     )
+
+
+def read_npz(**arrays: np.ndarray) -> Table:
+    np.savez("new.npz", **arrays)
+    return read_table("new.npz")
+
+
+def full_disk() -> tuple[Diagnostic, ...]:
+    error = OSError(28, "No space left on device", "model.kdsl")
+    error.add_note(KEPT)
+    return (from_outside(error),)
 
 
 def not_a_model() -> tuple[Diagnostic, ...]:
@@ -118,6 +134,7 @@ CASES: dict[str, Callable[[], tuple[Diagnostic, ...]]] = {
     "K655": damaged,
     "K656": other_data,
     "K657": moved_figure,
+    "K658": full_disk,
 }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,75 @@ def test_json_speaks_of_a_spec_and_of_a_kernel_too(tmp_path: Path) -> None:
         assert set(outcome.json) == SCHEMA and outcome.json["status"] == "error"
         assert outcome.json["diagnostics"][0]["code"].startswith("K")
         assert f"[{outcome.json['diagnostics'][0]['code']}]" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "exit_code"),
+    [
+        ("solve nope --data t.csv --json", "K501", 4),
+        ("solve svm_1norm --data nope.csv --json", "K501", 4),
+        ("solve svm_1norm --data t.csv -o none/m.kdsl --json", "K658", 4),
+        ("verify m.kdsl --data nope.csv --json", "K501", 4),
+        ("verify t.csv --data t.csv --json", "K652", 3),
+        ("show nope.kdsl --json", "K501", 4),
+        ("qp nope.npz --json", "K501", 4),
+        ("qp p.npz --backend nope --json", "K602", 2),
+        ("derive bad.kspec --format json", "K1", 1),
+        ("derive nope --format json", "K501", 4),
+    ],
+)
+def test_every_verb_that_speaks_json_says_in_it_what_is_wrong(
+    command: str, code: str, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
+    np.savez("p.npz", P=np.eye(2), q=np.ones(2))
+    Path("bad.kspec").write_text("model bad\nindex i in\n")
+    assert kdsl("solve", "svm_1norm", "--data", table, "-o", "m.kdsl").code == 0
+    outcome = kdsl(*command.split())
+    assert outcome.code == exit_code
+    assert set(outcome.json) == SCHEMA and outcome.json["status"] == "error"
+    assert all(entry["code"].startswith(code) for entry in outcome.json["diagnostics"])
+    assert f"error[{outcome.json['diagnostics'][0]['code']}]" in outcome.err
+
+
+def test_a_bug_of_ours_is_an_object_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("kdsl.cli.verbs.backends._entry", lambda backend: 1 // 0)
+    outcome = kdsl("backends", "--json")
+    assert outcome.code == 70 and "ZeroDivisionError" in outcome.json["diagnostics"][0]["message"]
+
+
+def test_an_answer_that_cannot_be_saved_stays_the_only_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    outcome = kdsl("solve", "svm_1norm", "--data", table, "-o", tmp_path / "m.kdsl", "--json")
+    assert (outcome.code, outcome.json["status"]) == (4, "optimal")
+    assert "error[K658]" in outcome.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_an_answer_that_cannot_be_saved_is_still_told_to_a_pipe(tmp_path: Path) -> None:
+    np.savez(tmp_path / "p.npz", P=np.eye(2), q=np.ones(2))
+    command = [sys.executable, "-m", "kdsl", "qp", "p.npz", "-o", "/dev/full"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4 and "error[K658]" in done.stderr
+    assert "optimal" in done.stdout
+
+
+def test_every_spec_that_is_checked_has_its_object(tmp_path: Path) -> None:
+    outcome = kdsl("check", "svm_1norm", "nope", "ridge", "--json")
+    decoder, text, found = json.JSONDecoder(), outcome.out, []
+    while text.strip():
+        entry, end = decoder.raw_decode(text)
+        found.append(entry)
+        text = text[end:].lstrip()
+    assert outcome.code == 4
+    assert [[d["code"] for d in entry["diagnostics"]] for entry in found] == [[], ["K501"], []]
 
 
 @pytest.mark.parametrize("spec", ["svm_hard_unit", "svm_1norm_unit", "svm_2norm_unit", "svm_nu", "svm_nu_sum"])

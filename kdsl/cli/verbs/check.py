@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from kdsl import pipeline
-from kdsl.cli.sources import Source, has_errors, read_source, stricter
+from kdsl.cli.refusals import exit_code
+from kdsl.cli.sources import Source, read_source, stricter
 from kdsl.cli.terminal import Console
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
@@ -21,10 +22,9 @@ def run(arguments: Namespace, console: Console) -> int:
 
     code = 0
     for argument in arguments.spec:
-        source = read_source(argument)
+        source = _read(argument)
         found = stricter(_diagnostics(source), arguments.strict)
-        if has_errors(found):
-            code = 1
+        code = max(code, exit_code(found))
         if arguments.json:
             console.out_file(render_json(found, source.text, source.filename) + "\n")
         elif found:
@@ -32,6 +32,14 @@ def run(arguments: Namespace, console: Console) -> int:
         else:
             console.err(f"{source.filename}: nothing to report\n")
     return code
+
+
+def _read(argument: str) -> Source:
+    """The spec, or why there is none."""
+    try:
+        return read_source(argument)
+    except KdslError as error:
+        return Source("", "", argument, error.diagnostics)
 
 
 def _diagnostics(source: Source) -> tuple[Diagnostic, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from kdsl import pipeline
-from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter
+from kdsl.cli.sources import Source, check_source, on_spec, report
 from kdsl.cli.terminal import Console
 
 SECTIONS = {  # of the printed derivation, for each stage of the algebra
@@ -24,28 +24,24 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    return on_spec(arguments.spec, console, lambda source: _emit(source, arguments, console))
+    return on_spec(arguments.spec, lambda source: _emit(source, arguments, console))
 
 
 def _emit(source: Source, arguments: Namespace, console: Console) -> int:
     from kdsl.cli.tree import draw
 
-    spec = pipeline.syntax(source.text)
     if arguments.emit == "syntax":
-        console.out(draw(spec))
+        console.out(draw(pipeline.syntax(source.text)))
         return 0
-    checked = pipeline.check(spec, source.text, source.stem)
-    found = stricter(checked.diagnostics, arguments.strict)
-    report(found, source, console)
-    if checked.model is None or has_errors(found):
-        return 1
+    model, warnings = check_source(source, arguments.strict)
+    report(warnings, source, console)
     if arguments.emit == "model":
-        console.out(draw(checked.model))
+        console.out(draw(model))
         return 0
     from kdsl.render.document import document
     from kdsl.render.text import document_text
 
-    whole = document(pipeline.derive(checked.model))
+    whole = document(pipeline.derive(model))
     part = tuple(section for section in whole.sections if section.key in SECTIONS[arguments.emit])
     console.out(document_text(whole._replace(sections=part), ascii=console.ascii))
     return 0

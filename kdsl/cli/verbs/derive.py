@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from kdsl import pipeline
-from kdsl.cli.sources import Source, has_errors, on_spec, report, stricter
+from kdsl.cli.sources import Source, check_source, on_spec, report
 from kdsl.cli.terminal import Console
 from kdsl.cli.values import seconds, seed
 
@@ -34,16 +34,13 @@ def run(arguments: Namespace, console: Console) -> int:
         from kdsl.whole_file import check_place
 
         check_place(arguments.output)
-    return on_spec(arguments.spec, console, lambda source: _derive(source, arguments, console))
+    return on_spec(arguments.spec, lambda source: _derive(source, arguments, console))
 
 
 def _derive(source: Source, arguments: Namespace, console: Console) -> int:
-    checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
-    found = stricter(checked.diagnostics, arguments.strict)
-    report(found, source, console)
-    if checked.model is None or has_errors(found):
-        return 1
-    derivation = pipeline.derive(checked.model)
+    model, warnings = check_source(source, arguments.strict)
+    report(warnings, source, console)
+    derivation = pipeline.derive(model)
     evidence = None
     if arguments.verify:
         evidence = pipeline.verify(derivation, arguments.seed, arguments.time_limit)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from kdsl.cli.binding_options import exit_code, messages
 from kdsl.cli.terminal import Console
-from kdsl.language.diagnostics import KdslError
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -19,10 +17,5 @@ def run(arguments: Namespace, console: Console) -> int:
     from kdsl.libsvm.writing import model_text
     from kdsl.models.model_file import load_model
 
-    try:
-        text = model_text(export_model(load_model(arguments.model).fitted))
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return exit_code(error)
-    console.out_file(text, arguments.output)
+    console.out_file(model_text(export_model(load_model(arguments.model).fitted)), arguments.output)
     return 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from kdsl.cli.refusals import refuse
 from kdsl.cli.sources import Source, on_spec
 from kdsl.cli.terminal import Console
+from kdsl.language.diagnostics import KdslError
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -19,7 +21,15 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    return max(on_spec(argument, console, lambda s: _format(s, arguments, console)) for argument in arguments.spec)
+    return max(_one(argument, arguments, console) for argument in arguments.spec)
+
+
+def _one(argument: str, arguments: Namespace, console: Console) -> int:
+    """One that cannot be laid out does not keep the others from it."""
+    try:
+        return on_spec(argument, lambda source: _format(source, arguments, console))
+    except KdslError as error:
+        return refuse(error, arguments, console)
 
 
 def _format(source: Source, arguments: Namespace, console: Console) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from kdsl.cli.binding_options import exit_code, messages, parameter, tolerance, whole
+from kdsl.cli.binding_options import messages, parameter, tolerance, whole
 from kdsl.cli.terminal import Console
-from kdsl.language.diagnostics import KdslError
 
 if TYPE_CHECKING:
     from kdsl.libsvm.certifying import Certified
@@ -42,16 +41,12 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, console: Console) -> int:
     from kdsl.libsvm.reading import read_model
 
-    try:
-        model = read_model(arguments.model)
-        for note in model.notes:
-            console.err(f"note: {arguments.model}: {note}\n")
-        if arguments.data is None:
-            return _as_it_is(model, arguments, console)
-        return _certified(model, arguments, console)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return exit_code(error)
+    model = read_model(arguments.model)
+    for note in model.notes:
+        console.err(f"note: {arguments.model}: {note}\n")
+    if arguments.data is None:
+        return _as_it_is(model, arguments, console)
+    return _certified(model, arguments, console)
 
 
 def _as_it_is(model: LibsvmModel, arguments: Namespace, console: Console) -> int:

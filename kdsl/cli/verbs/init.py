@@ -8,15 +8,12 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdsl import resources
-from kdsl.cli.binding_options import messages
 from kdsl.cli.terminal import Console
-from kdsl.language.diagnostics import KdslError
 
 if TYPE_CHECKING:
     from kdsl.language.model import Model
 
 DEFAULT = "classification"
-USAGE = 2  # a name, a template or a place that means nothing here
 
 
 class Start(NamedTuple):
@@ -33,12 +30,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    try:
-        start = started(arguments.name, arguments.template)
-        _write(start)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return USAGE
+    start = started(arguments.name, arguments.template)
+    _write(start)
     console.out(_told(start))
     return 0
 

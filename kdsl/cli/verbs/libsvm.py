@@ -9,7 +9,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-from kdsl.cli.binding_options import exit_code, messages, parameter, tolerance
+from kdsl.cli.binding_options import messages, parameter, tolerance
 from kdsl.cli.terminal import Console
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("train", "predict")
 WEIGHT = re.compile(r"-w([+-]?[0-9]+)")
-USAGE, SHORT_OF_OPTIMAL = 2, 3
+SHORT_OF_OPTIMAL = 3
 REFUSED = {
     "validate": (
         "-v",
@@ -102,11 +102,7 @@ def _configure_training(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    try:
-        return _train(arguments, console) if arguments.action == "train" else _predict(arguments, console)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return USAGE if error.diagnostics[0].code == "K673" else exit_code(error)
+    return _train(arguments, console) if arguments.action == "train" else _predict(arguments, console)
 
 
 # ------------------------------------------------------------------- training

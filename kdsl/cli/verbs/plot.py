@@ -6,12 +6,10 @@ import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-from kdsl import pipeline
-from kdsl.cli.binding_options import add_data_options, add_resource_options, exit_code, messages, pair, tables_of
-from kdsl.cli.sources import Source, has_errors, on_spec, report
+from kdsl.cli.binding_options import add_data_options, add_resource_options, messages, pair, tables_of
+from kdsl.cli.sources import read_model, report
 from kdsl.cli.terminal import Console
-from kdsl.cli.verbs.solve import EXIT, OTHERWISE, add_solver_options, kernel_faults, options_of, prepare_problem
-from kdsl.language.diagnostics import KdslError
+from kdsl.cli.verbs.solve import EXIT, OTHERWISE, add_solver_options, check_kernels, options_of, prepare_problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,14 +59,11 @@ def run(arguments: Namespace, console: Console) -> int:
 
     stem = "stdin" if arguments.spec == "-" else os.path.splitext(os.path.basename(arguments.spec))[0]
     output = arguments.output or f"{stem}_{arguments.kind}.png"
-    try:
-        format_of(output)
-        check_place(output)
-        if is_model(arguments.spec):
-            return _write(_of_model(arguments), output, console)
-    except KdslError as error:
-        return _failed(error, console)
-    return on_spec(arguments.spec, console, lambda source: _of_spec(source, output, arguments, console))
+    format_of(output)
+    check_place(output)
+    if is_model(arguments.spec):
+        return _write(_of_model(arguments), output, console)
+    return _of_spec(output, arguments, console)
 
 
 def is_model(path: str) -> bool:
@@ -77,11 +72,6 @@ def is_model(path: str) -> bool:
         return False
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC
-
-
-def _failed(error: KdslError, console: Console) -> int:
-    messages(error.diagnostics, console)
-    return exit_code(error)
 
 
 def _write(figure: Figure, output: str, console: Console) -> int:
@@ -108,27 +98,21 @@ def _of_model(arguments: Namespace) -> Figure:
     return draw(with_data(loaded, tables_of(_data(arguments), model, arguments.index_base)), None, arguments)
 
 
-def _of_spec(source: Source, output: str, arguments: Namespace, console: Console) -> int:
-    checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
-    report(checked.diagnostics, source, console)
-    if checked.model is None or has_errors(checked.diagnostics):
-        return 1
-    if kernel_faults(arguments.kernel or [], console):
-        return 1
-    try:
-        if arguments.kind == "loss":
-            from kdsl.plot import loss
+def _of_spec(output: str, arguments: Namespace, console: Console) -> int:
+    source, model, warnings = read_model(arguments.spec)
+    report(warnings, source, console)
+    check_kernels(arguments.kernel or [])
+    if arguments.kind == "loss":
+        from kdsl.plot import loss
 
-            figure = loss(checked.model, dict(arguments.params or []), arguments.loss, columns=arguments.columns)
-            return _write(figure, output, console)
-        solved = _solved(checked.model, arguments, console)
-        if isinstance(solved, int):
-            return solved
-        solution, record = solved
-        messages(solution.warnings, console)
-        return _write(draw(solution, record, arguments), output, console)
-    except KdslError as error:
-        return _failed(error, console)
+        figure = loss(model, dict(arguments.params or []), arguments.loss, columns=arguments.columns)
+        return _write(figure, output, console)
+    solved = _solved(model, arguments, console)
+    if isinstance(solved, int):
+        return solved
+    solution, record = solved
+    messages(solution.warnings, console)
+    return _write(draw(solution, record, arguments), output, console)
 
 
 def _data(arguments: Namespace) -> list[str]:

@@ -6,9 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kdsl.cli.binding_options import add_function_options, add_resource_options, exit_code, functions_of, messages
+from kdsl.cli.binding_options import add_function_options, add_resource_options, functions_of
 from kdsl.cli.terminal import Console
-from kdsl.language.diagnostics import KdslError
 
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
@@ -33,17 +32,13 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, console: Console) -> int:
     from kdsl.models.model_file import load_model
 
-    try:
-        loaded = load_model(arguments.model, functions_of(arguments))
-        lines = _lines(loaded, arguments, console)
-        if arguments.output is None:
-            for text in lines:
-                console.out_file(text)
-        else:
-            _write(arguments.output, lines)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return exit_code(error)
+    loaded = load_model(arguments.model, functions_of(arguments))
+    lines = _lines(loaded, arguments, console)
+    if arguments.output is None:
+        for text in lines:
+            console.out_file(text)
+    else:
+        _write(arguments.output, lines)
     return 0
 
 

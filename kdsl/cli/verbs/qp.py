@@ -6,9 +6,10 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from kdsl.cli.binding_options import tolerance, whole
+from kdsl.cli.sources import Source, SpecError, report
 from kdsl.cli.terminal import Console
 from kdsl.cli.values import seconds
-from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.diagnostics import KdslError
 
 if TYPE_CHECKING:
     from kdsl.solving.expand import ExplicitQP
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 SCHEMA = 1
 EXIT = {"optimal": 0, "infeasible": 1, "unbounded": 1, "infeasible_or_unbounded": 1}
 OTHERWISE = 3
-USAGE_CODES, ENVIRONMENT_CODES = ("K602",), ("K501", "K603", "K607")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -44,32 +44,24 @@ def run(arguments: Namespace, console: Console) -> int:
         from kdsl.whole_file import check_place
 
         check_place(arguments.output)
+    source = Source("", "", arguments.file)
     try:
         program = _read(arguments.file)
         read = perf_counter() - began
         options = Options(arguments.tol, max_iterations=arguments.max_iterations, time_limit=arguments.time_limit)
         found = solve_qp(program, arguments.backend, arguments.psd, options)
     except KdslError as error:
-        _report(error.diagnostics, arguments.file, console)
-        codes = [diagnostic.code for diagnostic in error.diagnostics]
-        return 2 if codes[0] in USAGE_CODES else 4 if codes[0] in ENVIRONMENT_CODES else 1
+        raise SpecError(error.diagnostics, source) from None
     if arguments.json:
         import json
 
         console.out_file(json.dumps(_entry(arguments.file, program, found, read), indent=2, allow_nan=False) + "\n")
     else:
-        _report(found.warnings, arguments.file, console)
+        report(found.warnings, source, console)
         console.out(_text(arguments.file, program, found))
     if arguments.output is not None:
         _write(arguments.output, found)
     return EXIT.get(found.status, OTHERWISE)
-
-
-def _report(diagnostics: tuple[Diagnostic, ...], path: str, console: Console) -> None:
-    from kdsl.language.report import render_text
-
-    if diagnostics:
-        console.err(render_text(diagnostics, "", path, console.colour_err, console.ascii))
 
 
 def _read(path: str) -> ExplicitQP:

@@ -5,17 +5,11 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 
-from kdsl.cli.binding_options import (
-    add_base_option,
-    add_function_options,
-    add_resource_options,
-    exit_code,
-    messages,
-)
+from kdsl.cli.binding_options import add_base_option, add_function_options, add_resource_options, messages
 from kdsl.cli.terminal import Console
 from kdsl.cli.verbs.verify import BROKEN, FAILED, computed_again
-from kdsl.language.diagnostics import KdslError
 
+EXIT_CODES = BROKEN
 OTHER_DATA = "K656"
 
 
@@ -35,11 +29,7 @@ def run(arguments: Namespace, console: Console) -> int:
 
     output = arguments.output or f"{os.path.splitext(os.path.basename(arguments.model))[0]}.html"
     check_place(output)
-    try:
-        return _report(arguments, output, console)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return FAILED if error.diagnostics[0].code in BROKEN else exit_code(error)
+    return _report(arguments, output, console)
 
 
 def _report(arguments: Namespace, output: str, console: Console) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from kdsl.cli.binding_options import exit_code, messages
 from kdsl.cli.terminal import Console
 from kdsl.language.diagnostics import KdslError
 
@@ -22,19 +21,15 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, console: Console) -> int:
     from kdsl.models.model_file import read_container, restore
 
-    try:
-        container = read_container(arguments.model)
-        if container.damage:
-            raise KdslError(container.damage)
-        if arguments.json:
-            import json
+    container = read_container(arguments.model)
+    if container.damage:
+        raise KdslError(container.damage)
+    if arguments.json:
+        import json
 
-            console.out_file(json.dumps(container.header, indent=2, ensure_ascii=False) + "\n")
-            return 0
-        loaded = restore(container, arguments.model)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return exit_code(error)
+        console.out_file(json.dumps(container.header, indent=2, ensure_ascii=False) + "\n")
+        return 0
+    loaded = restore(container, arguments.model)
     console.out_file(loaded.header["spec"]) if arguments.spec else console.out(_text(loaded))
     return 0
 

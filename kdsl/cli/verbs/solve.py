@@ -5,12 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from kdsl import pipeline
 from kdsl.cli.binding_options import (
     add_data_options,
     add_resource_options,
     binding_of,
-    exit_code,
     kernels_of,
     messages,
     parameter,
@@ -18,7 +16,7 @@ from kdsl.cli.binding_options import (
     tolerance,
     whole,
 )
-from kdsl.cli.sources import Source, has_errors, on_spec, report
+from kdsl.cli.sources import Source, SpecError, read_model, report
 from kdsl.cli.terminal import Console
 from kdsl.cli.values import bound_options, seconds, seed
 from kdsl.language.diagnostics import Diagnostic, KdslError
@@ -82,33 +80,22 @@ def run(arguments: Namespace, console: Console) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # what overflows is in the certificate
-        return on_spec(arguments.spec, console, lambda source: _solve(source, arguments, console))
+        return _solve(arguments, console)
 
 
-def _solve(source: Source, arguments: Namespace, console: Console) -> int:
-    checked = pipeline.check(pipeline.syntax(source.text), source.text, source.stem)
-    if checked.model is None or has_errors(checked.diagnostics):
-        _print_error(checked.diagnostics, arguments, console)
-        report(checked.diagnostics, source, console)
-        return 1
-    unreadable = kernel_faults(arguments.kernel or [], console)
-    if unreadable:
-        _print_error(unreadable, arguments, console)
-        return 1
+def _solve(arguments: Namespace, console: Console) -> int:
+    source, model, found = read_model(arguments.spec)
+    check_kernels(arguments.kernel or [])
     for place in (arguments.output, arguments.report):
         if place is not None:
             from kdsl.whole_file import check_place
 
             check_place(place)
-    try:
-        prepared = prepare_problem(checked.model, arguments)
-        return _answer(prepared, checked.diagnostics, source, arguments, console)
-    except KdslError as error:
-        return _failed(error, arguments, console)
+    return _answer(prepare_problem(model, arguments), found, source, arguments, console)
 
 
-def kernel_faults(given: list[str], console: Console) -> tuple[Diagnostic, ...]:
-    """What is wrong with the kernels of the command line, shown where it stands; nothing if they are kernels."""
+def check_kernels(given: list[str]) -> None:
+    """Refuse words of the command line that are no kernels, each with its place in them."""
     from kdsl.cli.binding_options import FUNCTION
     from kdsl.language.parser import parse_kernel
 
@@ -120,9 +107,7 @@ def kernel_faults(given: list[str], console: Console) -> tuple[Diagnostic, ...]:
         try:
             parse_kernel(whole)
         except KdslError as error:
-            report(error.diagnostics, Source(whole, "", "--kernel"), console)
-            return error.diagnostics
-    return ()
+            raise SpecError(error.diagnostics, Source(whole, "", "--kernel")) from None
 
 
 def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
@@ -252,20 +237,3 @@ def _bounds(solution: Solution, arguments: Namespace) -> tuple[Bound, ...]:
     from kdsl.solving.bounds import evaluate_bounds
 
     return evaluate_bounds(solution, **arguments.bounds)
-
-
-def _failed(error: KdslError, arguments: Namespace, console: Console) -> int:
-    _print_error(error.diagnostics, arguments, console)
-    messages(error.diagnostics, console)
-    return exit_code(error)
-
-
-def _print_error(found: tuple[Diagnostic, ...], arguments: Namespace, console: Console) -> None:
-    """Where JSON is wanted, an object that says what is wrong, and nothing otherwise."""
-    if arguments.json:
-        import json
-
-        from kdsl.models.report import SCHEMA, warning_entry
-
-        entry = {"schema": SCHEMA, "status": "error", "diagnostics": [warning_entry(d) for d in found]}
-        console.out_file(json.dumps(entry, indent=2) + "\n")

@@ -9,20 +9,19 @@ from kdsl.cli.binding_options import (
     add_base_option,
     add_function_options,
     add_resource_options,
-    exit_code,
     functions_of,
     messages,
     tables_of,
 )
 from kdsl.cli.terminal import Console
-from kdsl.language.diagnostics import KdslError
 
 if TYPE_CHECKING:
     from kdsl.models.verification import Verification
 
 SCHEMA = 1
 FAILED = 3
-BROKEN = ("K652", "K653", "K654", "K655", "K676")  # a file that can no longer be read, or proves nothing, fails too
+BROKEN = dict.fromkeys(("K652", "K653", "K654", "K655", "K676"), FAILED)  # a file that can no longer be read fails too
+EXIT_CODES = BROKEN
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -37,11 +36,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    try:
-        found, _ = computed_again(arguments, console)
-    except KdslError as error:
-        messages(error.diagnostics, console)
-        return FAILED if error.diagnostics[0].code in BROKEN else exit_code(error)
+    found, _ = computed_again(arguments, console)
     if arguments.json:
         console.out_file(_json(found))
     else:

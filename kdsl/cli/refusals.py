@@ -1,0 +1,66 @@
+"""What a command says where it cannot go on: messages, an object where JSON is asked for, and the exit code."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+
+from kdsl.cli.binding_options import messages
+from kdsl.cli.sources import SpecError, report
+from kdsl.cli.terminal import Console
+from kdsl.language.diagnostics import Diagnostic, KdslError
+
+SCHEMA = 1
+MODEL, USAGE, ENVIRONMENT = 1, 2, 4
+EXIT_CODES = {  # of what is neither the model nor the data
+    **dict.fromkeys(("K501", "K502", "K603", "K607", "K658", "K660"), ENVIRONMENT),  # a file or a package not there
+    **dict.fromkeys(("K547", "K573", "K602", "K662", "K667", "K668"), USAGE),  # a word that means nothing
+    **dict.fromkeys(("K673", "K680", "K681", "K682"), USAGE),
+}
+
+
+def refuse(error: KdslError, arguments: Namespace, console: Console, codes: Mapping[str, int] | None = None) -> int:
+    """Say what is wrong; the exit code, which `codes` has where a verb has its own."""
+    print_object(error.diagnostics, arguments, console)
+    if isinstance(error, SpecError):
+        report(error.diagnostics, error.source, console)
+    else:
+        messages(error.diagnostics, console)
+    return exit_code(error.diagnostics, codes)
+
+
+def exit_code(found: Sequence[Diagnostic], codes: Mapping[str, int] | None = None) -> int:
+    """0 without an error; 1 for the model and the data, 2 for what was typed, 4 for what is not there."""
+    first = next((diagnostic.code for diagnostic in found if diagnostic.severity == "error"), None)
+    return 0 if first is None else {**EXIT_CODES, **(codes or {})}.get(first, MODEL)
+
+
+def print_object(found: Sequence[Diagnostic], arguments: Namespace, console: Console) -> None:
+    """Where JSON is asked for and there is no result yet, an object that says what is wrong in its place."""
+    wanted = getattr(arguments, "json", False) or getattr(arguments, "format", None) == "json"
+    if wanted and not console.printed:
+        import json
+
+        listed = [{"code": d.code, "message": d.message, "why": d.why, "help": d.help} for d in found]
+        console.out_file(json.dumps({"schema": SCHEMA, "status": "error", "diagnostics": listed}, indent=2) + "\n")
+
+
+def from_outside(error: Exception) -> Diagnostic:
+    """What came from outside kdsl, or from a bug in it; under a code where it was a file of ours to write."""
+    if isinstance(error, OSError):
+        return _of_the_system(error)
+    if isinstance(error, ModuleNotFoundError):
+        package = (error.name or "").partition(".")[0]
+        return Diagnostic("", f"this needs the Python package {package}, which is not installed: pip install {package}")
+    if isinstance(error, MemoryError):
+        return Diagnostic("", "not enough memory")
+    return Diagnostic("", f"this is a bug of ours ({type(error).__name__}: {error})")
+
+
+def _of_the_system(error: OSError) -> Diagnostic:
+    notes = getattr(error, "__notes__", ())
+    if notes:
+        help = "give a place with room where you may write" if error.errno != 2 else "make the folder first"
+        return Diagnostic("K658", f"`{error.filename}` cannot be written: {error.strerror}", (), notes[0], help)
+    reason = error.strerror or str(error)
+    return Diagnostic("", f"{error.filename}: {reason}" if error.filename is not None else reason)
