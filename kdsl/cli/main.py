@@ -130,6 +130,8 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
     from argparse import ArgumentParser
     from importlib import import_module
 
+    from kdsl.cli.places import check_places
+
     module = import_module(f"kdsl.cli.verbs.{verb.replace('-', '_')}")
     parser = ArgumentParser(prog=f"kdsl {verb}", description=module.__doc__)
     module.configure(parser)
@@ -139,6 +141,9 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else USAGE
     try:
+        if hasattr(module, "default_output") and parsed.output is None:
+            parsed.output = module.default_output(parsed)
+        check_places(parsed)
         code: int = module.run(parsed, console)
         return code
     except BrokenPipeError:

@@ -14,7 +14,7 @@ SCHEMA = 1
 MODEL, USAGE, ENVIRONMENT = 1, 2, 4
 EXIT_CODES = {  # of what is neither the model nor the data
     **dict.fromkeys(("K501", "K502", "K603", "K607", "K658", "K660"), ENVIRONMENT),  # a file or a package not there
-    **dict.fromkeys(("K547", "K573", "K602", "K662", "K667", "K668"), USAGE),  # a word that means nothing
+    **dict.fromkeys(("K547", "K573", "K602", "K659", "K662", "K667", "K668"), USAGE),  # a word that means nothing
     **dict.fromkeys(("K673", "K680", "K681", "K682"), USAGE),
 }
 

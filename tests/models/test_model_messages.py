@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from saved_models import rewrite, small_solution, two_classes
 
 from kdsl.binding.reading import read_table
 from kdsl.binding.table import Table
+from kdsl.cli.places import check_places
 from kdsl.cli.refusals import from_outside
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.models.model_file import load_model
@@ -71,6 +73,19 @@ def groups() -> tuple[Diagnostic, ...]:
 def read_npz(**arrays: np.ndarray) -> Table:
     np.savez("new.npz", **arrays)
     return read_table("new.npz")
+
+
+def lost_places() -> tuple[Diagnostic, ...]:
+    for name in ("mine.kspec", "train.csv"):
+        Path(name).touch()
+    Path("link.csv").symlink_to("train.csv")
+    given = (
+        Namespace(spec="mine.kspec", data=["train.csv"], output="mine.kspec"),
+        Namespace(spec="mine.kspec", data=["i:train.csv"], output="link.csv"),
+        Namespace(spec="mine.kspec", data=["train.csv"], output="model.kdsl", report="./model.kdsl"),
+        Namespace(model="m.kdsl", output="-"),
+    )
+    return tuple(found for arguments in given for found in refusal(lambda told=arguments: check_places(told)))
 
 
 def full_disk() -> tuple[Diagnostic, ...]:
@@ -135,6 +150,7 @@ CASES: dict[str, Callable[[], tuple[Diagnostic, ...]]] = {
     "K656": other_data,
     "K657": moved_figure,
     "K658": full_disk,
+    "K659": lost_places,
 }
 
 

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ import pytest
 from cli_runs import write_table
 from command_runs import kdsl
 
+from kdsl import resources
+from kdsl.cli.places import check_places
+from kdsl.language.diagnostics import KdslError
 from kdsl.models.verification import array_findings, close
 
 ONE_CLASS = {"u": np.arange(12.0), "y": np.ones(12)}
@@ -146,6 +150,53 @@ def test_a_table_for_an_index_that_is_not_there(tmp_path: Path, monkeypatch: pyt
     write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
     outcome = kdsl("solve", "svm_1norm", "--data", "t.csv", "--data", "q:t.csv")
     assert outcome.code == 1 and "error[K523]: `q:t.csv` is bound to `q`, which is no index" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "solve my.kspec --data t.csv -o my.kspec",
+        "solve my.kspec --data i:t.csv -o ./t.csv",
+        "solve svm_1norm --data t.csv -o link.csv",
+        "solve svm_1norm --data t.csv -o hard.csv",
+        "solve svm_1norm --data t.csv --report t.csv",
+        "solve svm_1norm --data t.csv --kernel k=k.py:f --allow-python -o k.py",
+        "solve svm_1norm --data t.csv -o new --report new",
+        "solve svm_1norm --data t.csv -o -",
+        "derive my.kspec -o my.kspec",
+        "predict m.kdsl t.csv -o m.kdsl",
+        "predict m.kdsl t.csv -o t.csv",
+        "report m.kdsl --data t.csv -o m.kdsl",
+        "report page.html --data t.csv",
+        "plot loss my.kspec -o my.kspec",
+        "qp t.csv -o t.csv",
+        "export-libsvm m.kdsl -o m.kdsl",
+        "import-libsvm my.kspec -o my.kspec",
+        "libsvm t.csv t.csv",
+        "libsvm predict my.kspec t.csv -o t.csv",
+    ],
+)
+def test_no_command_writes_over_what_it_reads(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("my.kspec", "t.csv", "m.kdsl", "k.py", "page.html"):
+        Path(name).write_text(name)
+    Path("link.csv").symlink_to("t.csv")
+    os.link("t.csv", "hard.csv")
+    outcome = kdsl(*command.split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "error[K659]" in outcome.err
+    assert all(path.read_text() in (path.name, "t.csv") for path in tmp_path.iterdir())
+
+
+def test_a_shipped_spec_is_read_too() -> None:
+    with pytest.raises(KdslError, match="K659"):
+        check_places(Namespace(spec="svm_1norm", output=resources.spec_path("svm_1norm")))
+
+
+def test_a_device_is_written_to_and_read_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = write_table(tmp_path / "t.csv", {"u": np.arange(6.0), "y": [1, -1, 1, -1, 1, -1]})
+    assert kdsl("solve", "svm_1norm", "--data", table, "-o", os.devnull, "--report", os.devnull).code == 0
 
 
 def test_what_cannot_be_written_is_said_under_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

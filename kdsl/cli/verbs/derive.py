@@ -30,10 +30,6 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, console: Console) -> int:
-    if arguments.output is not None:
-        from kdsl.whole_file import check_place
-
-        check_place(arguments.output)
     return on_spec(arguments.spec, lambda source: _derive(source, arguments, console))
 
 

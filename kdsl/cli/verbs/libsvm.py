@@ -75,7 +75,7 @@ def configure(parser: ArgumentParser) -> None:
 def _configure_training(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("data", metavar="DATA", help="examples in svmlight text: label index:value ...")
-    add("model", metavar="MODEL", nargs="?", help="where to write the model (the name of DATA, and .model)")
+    add("output", metavar="MODEL", nargs="?", help="where to write the model (the name of DATA, and .model)")
     add("-s", type=int, choices=range(5), default=0, help="0 C-SVC, 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR (0)")
     add("-t", type=int, choices=range(5), default=2, help="0 linear, 1 polynomial, 2 rbf, 3 sigmoid (2)")
     add("-d", type=_degree, metavar="DEGREE", help="of the polynomial (3)")
@@ -101,6 +101,13 @@ def _configure_training(parser: ArgumentParser) -> None:
     add("--help", action="help", help="show this and end")
 
 
+def default_output(arguments: Namespace) -> str | None:
+    """Of training: in the current folder, called as the data are; predictions are printed."""
+    import os
+
+    return f"{os.path.basename(arguments.data)}.model" if arguments.action == "train" else None
+
+
 def run(arguments: Namespace, console: Console) -> int:
     return _train(arguments, console) if arguments.action == "train" else _predict(arguments, console)
 
@@ -109,22 +116,18 @@ def run(arguments: Namespace, console: Console) -> int:
 
 
 def _train(arguments: Namespace, console: Console) -> int:
-    import os
-
     from kdsl.cli.progress import Watch
     from kdsl.libsvm.training import train
     from kdsl.libsvm.writing import model_text
-    from kdsl.whole_file import check_place, write_whole
+    from kdsl.whole_file import write_whole
 
     _refuse(arguments)
-    path = arguments.model or f"{os.path.basename(arguments.data)}.model"
-    check_place(path)
     options = _options(arguments)
     points, target = _examples(arguments.data)
     _note(arguments, options, target, console)
     with Watch(console, arguments.quiet) as watch:
         trained = train(points, target, options, watch, watch.step)
-    write_whole(path, model_text(trained.model))
+    write_whole(arguments.output, model_text(trained.model))
     if not arguments.quiet:
         _show(trained, console)
     return 0 if all(machine.solution.status == "optimal" for machine in trained.machines) else SHORT_OF_OPTIMAL

@@ -53,17 +53,19 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
+def default_output(arguments: Namespace) -> str:
+    """In the current folder, called as the spec or the model is, and after the kind of the picture."""
+    stem = "stdin" if arguments.spec == "-" else os.path.splitext(os.path.basename(arguments.spec))[0]
+    return f"{stem}_{arguments.kind}.png"
+
+
 def run(arguments: Namespace, console: Console) -> int:
     from kdsl.plot.sheets import format_of
-    from kdsl.whole_file import check_place
 
-    stem = "stdin" if arguments.spec == "-" else os.path.splitext(os.path.basename(arguments.spec))[0]
-    output = arguments.output or f"{stem}_{arguments.kind}.png"
-    format_of(output)
-    check_place(output)
+    format_of(arguments.output)
     if is_model(arguments.spec):
-        return _write(_of_model(arguments), output, console)
-    return _of_spec(output, arguments, console)
+        return _write(_of_model(arguments), arguments.output, console)
+    return _of_spec(arguments, console)
 
 
 def is_model(path: str) -> bool:
@@ -98,7 +100,7 @@ def _of_model(arguments: Namespace) -> Figure:
     return draw(with_data(loaded, tables_of(_data(arguments), model, arguments.index_base)), None, arguments)
 
 
-def _of_spec(output: str, arguments: Namespace, console: Console) -> int:
+def _of_spec(arguments: Namespace, console: Console) -> int:
     source, model, warnings = read_model(arguments.spec)
     report(warnings, source, console)
     check_kernels(arguments.kernel or [])
@@ -106,13 +108,13 @@ def _of_spec(output: str, arguments: Namespace, console: Console) -> int:
         from kdsl.plot import loss
 
         figure = loss(model, dict(arguments.params or []), arguments.loss, columns=arguments.columns)
-        return _write(figure, output, console)
+        return _write(figure, arguments.output, console)
     solved = _solved(model, arguments, console)
     if isinstance(solved, int):
         return solved
     solution, record = solved
     messages(solution.warnings, console)
-    return _write(draw(solution, record, arguments), output, console)
+    return _write(draw(solution, record, arguments), arguments.output, console)
 
 
 def _data(arguments: Namespace) -> list[str]:

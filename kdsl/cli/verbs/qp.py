@@ -40,10 +40,6 @@ def run(arguments: Namespace, console: Console) -> int:
     from kdsl.solving.general_qp import solve_qp
 
     began = perf_counter()
-    if arguments.output is not None:
-        from kdsl.whole_file import check_place
-
-        check_place(arguments.output)
     source = Source("", "", arguments.file)
     try:
         program = _read(arguments.file)

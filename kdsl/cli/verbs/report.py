@@ -24,15 +24,12 @@ def configure(parser: ArgumentParser) -> None:
     add_resource_options(parser)
 
 
+def default_output(arguments: Namespace) -> str:
+    """In the current folder, called as the model is."""
+    return f"{os.path.splitext(os.path.basename(arguments.model))[0]}.html"
+
+
 def run(arguments: Namespace, console: Console) -> int:
-    from kdsl.whole_file import check_place
-
-    output = arguments.output or f"{os.path.splitext(os.path.basename(arguments.model))[0]}.html"
-    check_place(output)
-    return _report(arguments, output, console)
-
-
-def _report(arguments: Namespace, output: str, console: Console) -> int:
     from kdsl.plot import with_data
     from kdsl.report.account import account_of_model
     from kdsl.report.writing import write_report
@@ -41,7 +38,7 @@ def _report(arguments: Namespace, output: str, console: Console) -> int:
     if any(finding.code == OTHER_DATA for finding in found.findings):
         messages(found.findings, console)
         return FAILED
-    write_report(account_of_model(found, with_data(found.loaded, tables)), output)
-    console.out(f"{output}\n")
+    write_report(account_of_model(found, with_data(found.loaded, tables)), arguments.output)
+    console.out(f"{arguments.output}\n")
     messages(found.findings, console)
     return 0 if found.holds else FAILED

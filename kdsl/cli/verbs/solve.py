@@ -86,11 +86,6 @@ def run(arguments: Namespace, console: Console) -> int:
 def _solve(arguments: Namespace, console: Console) -> int:
     source, model, found = read_model(arguments.spec)
     check_kernels(arguments.kernel or [])
-    for place in (arguments.output, arguments.report):
-        if place is not None:
-            from kdsl.whole_file import check_place
-
-            check_place(place)
     return _answer(prepare_problem(model, arguments), found, source, arguments, console)
 
 
