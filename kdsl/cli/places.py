@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kdsl import resources
 from kdsl.cli.binding_options import FUNCTION
+from kdsl.cli.sources import find_spec
 from kdsl.whole_file import check_place
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ def check_places(arguments: Namespace) -> None:
     if len(places) == len(WRITTEN) and _same_file(*places):
         what = f"`{places[0]}` is to hold two results"
         raise _refused(what, "the second would take the place of the first", "give each a place of its own")
+
+
+def check_own(spec: str) -> None:
+    """K659 where the spec that is to be rewritten is one that comes with kdsl, known by its name."""
+    if spec != "-" and find_spec(spec) != spec:
+        what = f"`{spec}` is a spec that comes with kdsl, no file of yours"
+        raise _refused(
+            what, "every model that names it would change", f"lay out a copy: `kdsl fmt {spec} > mine.kspec`"
+        )
 
 
 def _read(arguments: Namespace) -> Iterator[str]:

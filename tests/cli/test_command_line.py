@@ -386,6 +386,21 @@ def test_fmt_prints_checks_and_rewrites(capsys: pytest.CaptureFixture[str], tmp_
     assert outcome(capsys, "fmt", "--check", str(link)) == (0, "", "")
 
 
+def test_fmt_rewrites_no_shipped_spec(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, root: Path
+) -> None:
+    monkeypatch.setattr(resources, "specs_directory", lambda: str(tmp_path / "shipped"))
+    text = (root / "specs" / "ridge.kspec").read_text(encoding="utf-8").replace("minimize ", "minimize    ")
+    for place in ("shipped", "own"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "ridge.kspec").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "own")
+    code, out, err = outcome(capsys, "fmt", "-i", "ridge", "ridge.kspec")
+    assert (code, out) == (2, "") and "error[K659]: `ridge` is a spec that comes with kdsl" in err
+    assert (tmp_path / "shipped" / "ridge.kspec").read_text(encoding="utf-8") == text
+    assert (tmp_path / "own" / "ridge.kspec").read_text(encoding="utf-8") != text
+
+
 # ----------------------------------------------------------------------- compile
 
 

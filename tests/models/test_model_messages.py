@@ -14,7 +14,7 @@ from saved_models import rewrite, small_solution, two_classes
 
 from kdsl.binding.reading import read_table
 from kdsl.binding.table import Table
-from kdsl.cli.places import check_places
+from kdsl.cli.places import check_own, check_places
 from kdsl.cli.refusals import from_outside
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.models.model_file import load_model
@@ -85,7 +85,8 @@ def lost_places() -> tuple[Diagnostic, ...]:
         Namespace(spec="mine.kspec", data=["train.csv"], output="model.kdsl", report="./model.kdsl"),
         Namespace(model="m.kdsl", output="-"),
     )
-    return tuple(found for arguments in given for found in refusal(lambda told=arguments: check_places(told)))
+    places = [refusal(lambda told=arguments: check_places(told)) for arguments in given]
+    return tuple(found for each in (*places, refusal(lambda: check_own("svm_1norm"))) for found in each)
 
 
 def full_disk() -> tuple[Diagnostic, ...]:

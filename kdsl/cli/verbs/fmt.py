@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from kdsl.cli.places import check_own
 from kdsl.cli.refusals import refuse
 from kdsl.cli.sources import Source, on_spec
 from kdsl.cli.terminal import Console
@@ -27,6 +28,8 @@ def run(arguments: Namespace, console: Console) -> int:
 def _one(argument: str, arguments: Namespace, console: Console) -> int:
     """One that cannot be laid out does not keep the others from it."""
     try:
+        if arguments.in_place:
+            check_own(argument)
         return on_spec(argument, lambda source: _format(source, arguments, console))
     except KdslError as error:
         return refuse(error, arguments, console)
