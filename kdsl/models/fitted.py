@@ -65,6 +65,11 @@ class Fitted:
     @property
     def feature_map(self) -> FeatureMap:
         """New points look like those of the first input."""
+        if not self.feature_maps:
+            what = f"the model `{self.model.name}` has no input"
+            raise fault(
+                "K650", what, "nothing says what a new point is", "declare an input, such as `data x[i] : input`"
+            )
         return next(iter(self.feature_maps.values()))
 
     @property

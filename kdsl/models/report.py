@@ -118,7 +118,9 @@ def number(value: float) -> float | None:
 
 
 def examples(model: Model, bound: Bound) -> int:
-    """The size of the first index set."""
+    """The size of the first index set; 0 where the model has none."""
+    if not model.indices:
+        return 0
     size = model.indices[0].sets[0].size
     return int(size) if size.isdigit() else bound.sizes[size]
 

@@ -7,7 +7,7 @@ from kdsl.algebra.dual import ConjugateTerm, Dual, EntropyTerm, Tightness
 from kdsl.algebra.poly import Poly
 from kdsl.render import expr as e
 from kdsl.render.functions import function_line
-from kdsl.render.layout import Block, Display, Line, Paragraph, Section
+from kdsl.render.layout import Block, Display, Line, Paragraph, Pieces, Section
 from kdsl.render.naming import Naming
 from kdsl.render.notation import formula, signed_terms
 from kdsl.render.phrases import ZERO, balanced, bound_line, for_all, listed, row_line, unknown_expr
@@ -30,7 +30,8 @@ def dual_sections(derivation: Derivation, naming: Naming) -> list[Section]:
 
 def _problem(dual: Dual, derivation: Derivation, naming: Naming) -> list[Block]:
     families = e.Listing(tuple(naming.symbol(v.at(())) for v in dual.variables))
-    lines = [Line(None, "", dual_objective(dual, naming), ("over ", families), "maximise")]
+    over: Pieces = ("over ", families) if dual.variables else ()
+    lines = [Line(None, "", dual_objective(dual, naming), over, "maximise")]
     rows = [row_line(row, naming) for row in dual.rows]
     for cone in dual.cones:
         radius = formula(cone.radius, naming)

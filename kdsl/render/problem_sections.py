@@ -47,7 +47,8 @@ def notation_section(model: m.Model, naming: Naming, letters: Mapping[str, tuple
         maps = tuple(e.Apply(naming.feature_map(kernel.name), (p,)) for p in points)
         meaning = e.Chain((e.Apply(space, points), e.Angles(*maps)), ("=",))
         rows.append((("kernel",), (meaning, f", {kernel.name} = {print_kernel(kernel.expression)}")))
-    return Section("notation", "Notation", (Table(("", ""), tuple(rows)),))
+    said = Table(("", ""), tuple(rows)) if rows else Paragraph(("There are unknowns only: no data and no parameters.",))
+    return Section("notation", "Notation", (said,))
 
 
 def _sides(comparison: Comparison, model: m.Model, naming: Naming) -> tuple[e.Expr, e.Expr]:
@@ -220,12 +221,13 @@ def lagrangian_section(lagrangian: Lagrangian, naming: Naming) -> Section:
         )
     )
     key = Table(("label", "multiplier", "condition", ""), tuple(rows))
+    opening = (convention, key) if rows else (Paragraph(("Without conditions it is the objective.",)),)
     unknowns = tuple(unknown_expr(u._replace(indices=()).at(()), naming) for u in lagrangian.primal.unknowns)
     letters = tuple(naming.symbol(mult.at(())) for mult in lagrangian.multipliers)
     return Section(
         "lagrangian",
         "The Lagrangian",
-        (convention, key, Display((Line(_head(unknowns, letters), "=", lagrangian_formula(lagrangian, naming)),))),
+        (*opening, Display((Line(_head(unknowns, letters), "=", lagrangian_formula(lagrangian, naming)),))),
     )
 
 

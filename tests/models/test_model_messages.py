@@ -44,9 +44,11 @@ def no_clause() -> tuple[Diagnostic, ...]:
     solution = solve(parse_spec(SILENT), two_classes())
     clauses = "predict label(t) = sign(<w, phi(t)>)\npredict value(t) = <w, phi(t)>\n"
     telling = solve(parse_spec(SILENT + clauses), two_classes())
+    bare = solve(parse_spec("model bare\nvar b : real\nminimize b^2 - 2*b\npredict value(t) = b\n"), {})
     return (
         *refusal(lambda: solution.predict(np.zeros((1, 2)))),
         *refusal(lambda: telling.predict(np.zeros((1, 2)), clause="probability")),
+        *refusal(lambda: bare.predict(np.zeros((1, 2)))),
     )
 
 

@@ -82,12 +82,18 @@ subject to
 predict label(t, g) = sign(score(t, g))
 """
 
+UNKNOWNS_ONLY = """
+var x : real
+minimize x^2 - 2 * x
+"""
+
 WRITTEN = {
     "awkward_names": AWKWARD_NAMES,
     "two_spaces": TWO_SPACES,
     "unsquared_norm": UNSQUARED_NORM,
     "labelled_sphere": LABELLED_SPHERE,
     "positive_squares": POSITIVE_SQUARES,
+    "unknowns_only": UNKNOWNS_ONLY,
 }
 NAMES = (*SPECS, *WRITTEN)
 

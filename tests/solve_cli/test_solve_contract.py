@@ -351,3 +351,28 @@ def test_the_command_and_python_agree(table: Path) -> None:
     found = package.solve("svm_1norm", str(table))
     assert json.loads(json.dumps(entry["value"])) == found.value
     assert entry["scalars"]["b"] == found.scalars["b"]
+
+
+# ----------------------------------------------------------- without any index
+
+
+@pytest.mark.parametrize(
+    ("lines", "value", "x"),
+    [
+        ("minimize x^2 - 2*x", -1.0, 1.0),
+        ("minimize (x-3)^2\nsubject to\n  c: x <= 1", 4.0, 1.0),
+        ("minimize x\nsubject to\n  c: x >= 2", 2.0, 2.0),
+    ],
+    ids=["without conditions", "with one", "linear"],
+)
+def test_a_spec_of_unknowns_only_goes_all_the_way(
+    lines: str, value: float, x: float, table: Path, tmp_path: Path
+) -> None:
+    spec, model = tmp_path / "n.kspec", tmp_path / "n.kdsl"
+    spec.write_text(f"var x : real\n{lines}\n")
+    assert kdsl("derive", spec, "--verify").code == 0
+    entry = solved(spec, "--data", table, "-o", model, "--report", tmp_path / "n.html")
+    assert (entry["n"], entry["value"], entry["scalars"]["x"]) == (0, pytest.approx(value), pytest.approx(x))
+    assert kdsl("verify", model, "--data", table).code == kdsl("show", model).code == 0
+    outcome = kdsl("predict", model, table)
+    assert (outcome.code, outcome.out) == (1, "") and "error[K650]" in outcome.err

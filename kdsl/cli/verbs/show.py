@@ -41,7 +41,8 @@ def _text(loaded: LoadedModel) -> str:
     header, fitted = loaded.header, loaded.fitted
     lines = [("model", f"{loaded.model.name}{_title(loaded)}")]
     if header["data"]["hash"]:
-        lines.append(("data", f"{_sizes(header)}; SHA-256 {header['data']['hash']}"))
+        sizes = f"{_sizes(header)}; " if header["data"]["sizes"] else ""
+        lines.append(("data", f"{sizes}SHA-256 {header['data']['hash']}"))
     for name, feature_map in fitted.feature_maps.items():
         scaled = "" if feature_map.scaling.kind == "none" else f", scaled ({feature_map.scaling.kind})"
         lines.append(("features", f"{name}: {_list(feature_map.names)}{scaled}"))
