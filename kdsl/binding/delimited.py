@@ -56,7 +56,7 @@ def read_body(text: str, layout: Layout, names: tuple[str, ...] | None, source: 
     if fast is not None and (names is None or len(names) == fast[0].shape[1]):
         values, lines = fast
         order = names or numbered("V", values.shape[1])
-        return Table(source, order, values, order=order, lines=lines + before)
+        return Table(source, order, values, order=order, lines=lines + before, named=names is not None)
     try:
         rows = [Row(row.line + before, row.cells) for row in cut(text, layout.delimiter)]
     except csv.Error:
@@ -66,7 +66,7 @@ def read_body(text: str, layout: Layout, names: tuple[str, ...] | None, source: 
         raise fault("K506", f"`{source}` has a header and no rows", help="check how it was written")
     order = names or numbered("V", len(body[0].cells))
     check_rectangle(body, len(order), layout, source)
-    return from_cells(order, body, layout.decimal, source)
+    return replace(from_cells(order, body, layout.decimal, source), named=names is not None)
 
 
 def endless_cell(text: str, delimiter: str, source: str, before: int) -> Exception:

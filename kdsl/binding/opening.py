@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -19,6 +20,7 @@ MAGIC = (
     (b"SQLite format 3", "SQLite"),
     (b"%PDF", "PDF"),
 )
+JSON_START = re.compile(r'\s*(\{\s*["}]|\[\s*[\[{"\]])')  # no CSV, svmlight or ARFF begins so
 
 
 def read_bytes(path: str) -> bytes:
@@ -74,6 +76,16 @@ def kind_of(content: bytes) -> str:
     return ""
 
 
+def refuse_json(text: str, path: str) -> None:
+    if JSON_START.match(text):
+        raise fault(
+            "K504",
+            f"`{path}` is JSON, and no reader takes it",
+            "a table has a row on each line",
+            "export the table as CSV, Parquet or npz",
+        )
+
+
 def refuse_nul(text: str, path: str, before: int) -> None:
     if "\0" in text:
         line = before + text[: text.index("\0")].count("\n") + 1
@@ -110,6 +122,7 @@ def decode(content: bytes, path: str) -> str:
             "save it as UTF-8 (`iconv -f latin1 -t utf-8`)",
         ) from None
     refuse_nul(text, path, 0)
+    refuse_json(text, path)
     if not text.strip():
         raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

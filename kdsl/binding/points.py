@@ -10,10 +10,11 @@ import scipy.sparse as sp
 
 from kdsl.binding.delimited import is_number
 from kdsl.binding.distances import to_dense
-from kdsl.binding.faults import cite, fault, listing, nearest
+from kdsl.binding.faults import cite, count, fault, listing, nearest
 from kdsl.binding.precomputed import test_points
-from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, as_double, place
+from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, as_double, headless, place
 
+EXPAND = "expand text to 0/1 columns with `--onehot`, choose other columns with `--features`, or correct the cell"
 LARGEST = 1e150  # beyond this a square, and so a distance, is no float64
 LEAVE_OUT = "leave such rows out with `--drop-missing`, or fill them in beforehand"
 FILL = "take such rows out of the table, or fill them in beforehand"  # every row of new points gets an answer
@@ -136,7 +137,7 @@ class FeatureMap:
         if array.shape[1] != len(self.names):
             raise fault(
                 "K527",
-                f"{source} has {array.shape[1]} columns where the model was fitted on {len(self.names)}",
+                f"{count(array.shape[1], 'column')} in {source}, where the model was fitted on {len(self.names)}",
                 help=f"give the features {listing(self.names)}, in this order",
             )
         check_finite(array, self.names, source, None, FILL)
@@ -165,13 +166,14 @@ class FeatureMap:
             raise fault(
                 "K520",
                 f"{cite(table.source)} has no column `{name}`, which the model uses as a feature",
-                help=nearest(name, table.order),
+                headless(table),
+                nearest(name, table.order),
             )
         values = table.column(name)
         if column in self.categories:
             return expand(values, self.categories[column], name, table)
         if values.dtype == np.object_:
-            raise text_feature(table, [name])
+            raise text_feature(table, [name], "correct the cell: in training this column held numbers")
         return np.asarray(values, dtype=np.float64)
 
 
@@ -209,7 +211,7 @@ def expand(values: Floats | Texts, categories: Sequence[str], name: str, table: 
     return result
 
 
-def text_feature(table: Table, names: Sequence[str]) -> Exception:
+def text_feature(table: Table, names: Sequence[str], remedy: str = EXPAND) -> Exception:
     """The error for words where numbers are needed, with the first word that is not one."""
     name = names[0]
     cells = table.text[name]
@@ -219,7 +221,7 @@ def text_feature(table: Table, names: Sequence[str]) -> Exception:
         f"{cite(table.source)}: {'columns' if len(names) > 1 else 'column'} {listing(names)} "
         f"{'hold' if len(names) > 1 else 'holds'} text (`{cells[row]}` in `{name}`, {table.where(row)})",
         "a feature is a number",
-        "expand text to 0/1 columns with `--onehot`, choose other columns with `--features`, or correct the cell",
+        remedy,
     )
 
 

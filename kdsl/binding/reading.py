@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,7 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 FRAMES = {".parquet": "Parquet", ".pq": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
 NUMPY = {".npy": "npy", ".npz": "zip (npz or a spreadsheet)"}
 SVMLIGHT_LINE = re.compile(r"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
+FIRST_LINE = re.compile(r"\S[^\n]*")
 
 
 def read_table(data: Any, *, header: bool | None = None, base: int | None = None, source: str = "") -> Table:
@@ -68,13 +69,22 @@ def read_file(path: str, header: bool | None, base: int | None) -> Table:
 
 
 def read_by_content(text: str, path: str, header: bool | None, base: int | None) -> Table:
-    """`.dat`, `.txt`, `a1a`: names that promise nothing, so the first lines decide."""
-    first = [line for line in text.split("\n", 50)[:50] if line.strip()]
-    if first[0].lstrip().lower().startswith(("@relation", "@attribute", "%")):
+    """`.dat`, `.txt`, `a1a`: names that promise nothing."""
+    layout = layout_of(text)
+    if layout == "attributes":
         return read_attribute_relation(text, path)
-    if SVMLIGHT_LINE.fullmatch(first[0]):
+    if layout == "svmlight":
         return read_svmlight(text, path, base)
     return read_delimited(text, path, header)
+
+
+def layout_of(text: str) -> Literal["attributes", "svmlight", "delimited"]:
+    """What the first line that is not blank says."""
+    found = FIRST_LINE.search(text)
+    first = "" if found is None else found[0]
+    if first.lower().startswith(("@relation", "@attribute", "%")):
+        return "attributes"
+    return "svmlight" if SVMLIGHT_LINE.fullmatch(first) else "delimited"
 
 
 def check_kind(content: bytes, path: str, expected: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdsl.binding.faults import cite, fault, join, listing, nearest
-from kdsl.binding.table import Table
+from kdsl.binding.table import Table, columns_of, headless
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Datum, Model
 
@@ -213,7 +213,7 @@ def find_array(name: str, arrays: Mapping[str, tuple[Any, Table]]) -> tuple[Any,
 def unknown_column(said: str, datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, Table]]) -> KdslError:
     where = f"{cite(table.source)} has no column `{said}`" if table else f"there is no column or array `{said}`"
     known = [*(table.order if table else ()), *arrays]
-    return fault("K520", f"{where}, to which `{datum.name}` is bound", help=nearest(said, known))
+    return fault("K520", f"{where}, to which `{datum.name}` is bound", headless(table), nearest(said, known))
 
 
 def unbound(datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, Table]], is_target: bool) -> KdslError:
@@ -225,10 +225,11 @@ def unbound(datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, T
         return fault(
             "K521",
             f"nothing is bound to `{datum.name}`: {cite(table.source)} has no column of that name",
-            f"its columns are {listing(table.order)}",
+            columns_of(table),
             f"say which one it is: `{option}`",
         )
-    what = "a table or an array" if len(datum.sets) == 1 else "an array"
+    table_of_its_own = f"a table (`--data {datum.name}:FILE`) or an array"
+    what = {1: "a table or an array", 2: table_of_its_own}.get(len(datum.sets), "an array")
     given = f"given are {listing(list(arrays))}" if arrays else f"its size is [{subscripts}]"
     return fault(
         "K521",
@@ -283,7 +284,7 @@ def feature_source(
             raise fault(
                 "K527",
                 f"the inputs {listing(rivals)} share {cite(table.source)}, and nothing says which columns are whose",
-                f"its columns are {listing(table.order)}",
+                columns_of(table),
                 f"call them `{rivals[0]}.age`, `{rivals[1]}.age`, or name them with `--features`",
             )
         others = tuple(f"{name}." for name in rivals if name != datum.name)
@@ -307,7 +308,8 @@ def check_columns(columns: Sequence[str], prefix: str, table: Table) -> None:
             raise fault(
                 "K520",
                 f"{cite(table.source)} has no column `{prefix + name}`, which is asked for as a feature",
-                help=nearest(prefix + name, table.order),
+                headless(table),
+                nearest(prefix + name, table.order),
             )
 
 
@@ -318,7 +320,7 @@ def chosen_features(
         raise fault(
             "K525",
             f"{cite(table.source)} has no column left for the input `{datum.name}`",
-            f"its columns are {listing(table.order)}, and all of them are bound to something else",
+            f"{columns_of(table)}, and all of them are bound to something else",
             "check `--target` and `--bind`, and the delimiter of the file if it should have more columns",
         )
     if isinstance(onehot, tuple):

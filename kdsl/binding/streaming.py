@@ -15,8 +15,8 @@ import numpy as np
 
 from kdsl.binding.delimited import SAMPLE, drop_unnamed, read_body, read_head
 from kdsl.binding.faults import fault
-from kdsl.binding.opening import encoding_of, kind_of, missing_file, no_rows, refuse_nul
-from kdsl.binding.reading import DELIMITED, read_table
+from kdsl.binding.opening import encoding_of, kind_of, missing_file, no_rows, refuse_json, refuse_nul
+from kdsl.binding.reading import DELIMITED, layout_of, read_by_content, read_table
 from kdsl.binding.table import Table
 
 
@@ -66,6 +66,11 @@ def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None) -> I
         text, lines = next_lines(stream, path, max(rows, SAMPLE))
     if not text:
         raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
+    refuse_json(text, path)
+    if path == "-" and layout_of(text) != "delimited":
+        text += next_lines(stream, path, sys.maxsize)[0]
+        yield from slices(read_by_content(text, path, header, None), rows)
+        return
     layout, names = read_head(text, path, header)
     while text:
         refuse_nul(text, path, before)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.binding.faults import listing
 from kdsl.language.diagnostics import Diagnostic
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -26,7 +27,8 @@ class Table:
     `values[:, p]` is the numeric column `names[p]`; `order` lists all columns, numeric and text, as in
     the source. `label` is the column that the format itself marks as the label (svmlight).
     `absent_is_zero`: a column that this table does not have is zero, not unknown (svmlight).
-    `arrays` holds what is not a column: the named arrays of an npz file or of a mapping.
+    `arrays` holds what is not a column: the named arrays of an npz file or of a mapping. `named` is
+    False where a delimited text has no header, so that its columns are called `V1`, `V2`, ...
     """
 
     source: str
@@ -39,6 +41,7 @@ class Table:
     absent_is_zero: bool = False
     arrays: Mapping[str, Array | sp.csr_array] = field(default_factory=dict)
     notes: tuple[Diagnostic, ...] = ()
+    named: bool = True
 
     @property
     def rows(self) -> int:
@@ -62,6 +65,21 @@ class Table:
         if name in self.text:
             return self.text[name]
         return dense_column(self.values, self.names.index(name))
+
+
+def headless(table: Table | None) -> str:
+    """Why the columns of a table may be called otherwise than thought."""
+    return "" if table is None or table.named else "no header was found in it"
+
+
+def columns_of(table: Table) -> str:
+    """Which columns a table has, as a message says it."""
+    reason = headless(table)
+    return (
+        f"{reason}; its columns are called {listing(table.order)}"
+        if reason
+        else f"its columns are {listing(table.order)}"
+    )
 
 
 def place(lines: Ints | None, row: int) -> str:

@@ -127,13 +127,13 @@ def _dispatch(arguments: list[str], console: Console) -> int:
 
 
 def _run(verb: str, arguments: list[str], console: Console) -> int:
-    from argparse import ArgumentParser
     from importlib import import_module
 
+    from kdsl.cli.parser import CommandParser
     from kdsl.cli.places import check_places
 
     module = import_module(f"kdsl.cli.verbs.{verb.replace('-', '_')}")
-    parser = ArgumentParser(prog=f"kdsl {verb}", description=module.__doc__)
+    parser = CommandParser(prog=f"kdsl {verb}", description=module.__doc__)
     module.configure(parser)
     rewrite: Callable[[list[str]], list[str]] = getattr(module, "rewrite", list)  # libsvm has svm-train's flags
     try:

@@ -84,6 +84,10 @@ def k504_nul():
     read_table(write(b"a,y\n1,2\n3,\x004\n"))
 
 
+def k504_json():
+    read_table(write('[{"age": 30, "y": 1}]', "train.json"))
+
+
 def k505():
     whole = gzip.compress(b"a,y\n" + b"".join(b"%d,1\n" % r for r in range(1000)))
     read_table(write(whole[: len(whole) // 2], "train.csv.gz"))

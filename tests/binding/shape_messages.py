@@ -7,6 +7,7 @@ from binding_models import BINARY, COSTS, MULTICLASS, NOVELTY, PAIRS, REGRESSION
 from message_tools import EYE, POINT, cases, data, table, write
 
 from kdsl.binding.binder import bind, tables_from_data
+from kdsl.binding.reading import read_table
 
 
 def k520():
@@ -15,6 +16,10 @@ def k520():
 
 def k520_feature():
     table("age,income,y\n30,1,0\n40,2,1\n", features=["age", "incme"])
+
+
+def k520_without_header():
+    table("30,1,0\n40,2,1\n", target="income")
 
 
 def k521():
@@ -36,6 +41,15 @@ def k521_point():
 
 def k521_number():
     data(BINARY._replace(data=(X, datum("s", sets=()))), {"x": EYE})
+
+
+def k521_without_header():
+    table("30,1,0\n40,2,1\n")
+
+
+def k521_costs():
+    costs = datum("delta", sets=(MULTICLASS.indices[1].sets[0],) * 2)
+    table("age,y\n30,a\n40,b\n", MULTICLASS._replace(data=(*MULTICLASS.data, costs)))
 
 
 def k522():
@@ -99,6 +113,11 @@ def k526():
 
 def k526_typo():
     table("age,income,y\n30,1.5,0\n40,l.5,1\n")
+
+
+def k526_new_points():
+    bound = bind(BINARY, {"": write("age,y\n30,0\n40,1\n")})
+    bound.feature_maps["x"].apply(read_table(write("age\n30\nabc\n", "new.csv")))
 
 
 def k527():

@@ -100,6 +100,12 @@ def test_unknown_option_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> 
     assert outcome(capsys, "check", "--nonsense", "svm_1norm")[0] == 2
 
 
+def test_a_usage_error_begins_with_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "solve", "svm_1norm", "--data", "t.csv", "-D", "C=abc")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0] == "kdsl solve: error: argument -D: `abc` is not a number" and err.count("\n") == 2
+
+
 # ------------------------------------------------------------------ exit codes
 
 

@@ -101,6 +101,37 @@ def test_from_standard_input_as_it_comes(model: Path, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 51
 
 
+def test_svmlight_from_standard_input_is_what_it_is_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(f"{'+1' if row % 3 else '-1'} 1:{row / 7} 2:{row % 5}\n" for row in range(1, 30))
+    table, path = tmp_path / "t.svm", tmp_path / "m.kdsl"
+    table.write_text(lines)
+    solved("svm_1norm", "--data", table, "-o", path)
+    monkeypatch.setattr(predict_verb, "ROWS", 5)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n" + lines.encode())))
+    outcome = kdsl("predict", path, "-", "--decision")
+    assert outcome.code == 0 and outcome.out.count("\n") == 30
+    assert outcome.out == kdsl("predict", path, table, "--decision").out
+
+
+def test_a_word_in_a_new_point_gets_advice_that_predict_can_take(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("u,v\n1,2\nabc,3\n")
+    outcome = kdsl("predict", model, tmp_path / "new.csv")
+    assert outcome.code == 1 and "`abc` in `u`, line 3" in outcome.err and "--" not in outcome.err
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.json"])
+def test_json_is_called_what_it_is(name: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / name).write_text('[\n {"u": 1, "v": 2}\n]\n')
+    outcome = kdsl("predict", model, tmp_path / name)
+    assert outcome.code == 1 and "error[K504]" in outcome.err and "is JSON" in outcome.err
+
+
+def test_new_points_without_a_header_are_called_so(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("1,2\n3,4\n")
+    outcome = kdsl("predict", model, tmp_path / "new.csv")
+    assert outcome.code == 1 and "error[K520]" in outcome.err and "no header was found" in outcome.err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="VmHWM is Linux's")
 def test_memory_does_not_grow_with_the_table(model: Path, tmp_path: Path) -> None:
     """Ten times the rows, hardly more memory than once."""

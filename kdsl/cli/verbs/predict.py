@@ -21,7 +21,9 @@ COPIES = 8  # of a block that may be in memory at once
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
-    parser.add_argument("data", help="a table with the columns of training; - is CSV from standard input")
+    parser.add_argument(
+        "data", help="a table with the columns of training; - is CSV or svmlight text from standard input"
+    )
     parser.add_argument("--clause", metavar="KIND", help="the predict clause that answers, where it is not the first")
     parser.add_argument("--decision", action="store_true", help="print the decision values too")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write to FILE instead of standard output")
