@@ -26,8 +26,13 @@ class Diagnostic(NamedTuple):
 
 
 class KdslError(Exception):
-    """Carries every diagnostic found by the pass that could not go on."""
+    """Carries every diagnostic found by the pass that could not go on; its text has their reasons and remedies."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("; ".join(f"{d.code}: {d.message}" for d in self.diagnostics))
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        from kdsl.language.python_words import worded
+
+        return "\n".join(worded(diagnostic) for diagnostic in self.diagnostics)

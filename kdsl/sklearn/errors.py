@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.language.python_words import worded
 from kdsl.models.solution import Solution
 
 MAY_STOP_SHORT = "K605"  # said before the solve; after it the status tells
@@ -20,20 +21,13 @@ UNEVEN = 10.0  # a ratio of standard deviations between features from which scal
 
 
 class FitError(KdslError, ValueError):
-    """A KdslError that scikit-learn takes for the ValueError that it waits for; its text has reasons and remedies."""
+    """A KdslError that scikit-learn takes for the ValueError that it waits for.
 
-    def __str__(self) -> str:
-        return "\n".join(worded(diagnostic) for diagnostic in self.diagnostics)
+    The spec's parameters are the estimator's own, so that a remedy sets one by its name.
+    """
 
-    def __reduce__(self) -> tuple[type[FitError], tuple[tuple[Diagnostic, ...]]]:
-        return FitError, (self.diagnostics,)
-
-
-def worded(diagnostic: Diagnostic) -> str:
-    """A diagnostic in one line, its remedies in the words of Python where they are those of the command line."""
-    parts = [f"{diagnostic.code}: {diagnostic.message}", diagnostic.why, diagnostic.help]
-    text = ". ".join(part for part in parts if part)
-    return re.sub(r"`--psd (\w+)`", r"`psd='\1'`", re.sub(r"`-D (\w+)=", r"`\1=", text))
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__([d._replace(help=re.sub(r"`-D (\w+)=", r"`\1=", d.help)) for d in diagnostics])
 
 
 def refusal(code: str, message: str, why: str = "", help: str = "") -> FitError:

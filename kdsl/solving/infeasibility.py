@@ -33,6 +33,9 @@ class NoSolution(KdslError):
         self.status = status
         self.witness = dict(witness)
 
+    def __reduce__(self) -> tuple[type[NoSolution], tuple[str, Diagnostic, dict[str, float]]]:
+        return NoSolution, (self.status, self.diagnostics[0], self.witness)
+
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
