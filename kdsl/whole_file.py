@@ -9,8 +9,23 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from kdsl.language.diagnostics import Diagnostic, KdslError
+
 KEPT = "what was there before is unchanged"
 EARLY = "this was tried before the work whose result it is to hold"
+
+
+class Unwritable(KdslError, OSError):
+    """K658: a file that could not be written, with the system's `errno`, `strerror` and `filename`."""
+
+    def __init__(self, number: int, path: str, why: str) -> None:
+        cause = os.strerror(number)
+        help = "make the folder first" if number == errno.ENOENT else "give a place with room where you may write"
+        super().__init__([Diagnostic("K658", f"`{path}` cannot be written: {cause}", (), why, help)])
+        self.errno, self.strerror, self.filename = number, cause, path
+
+    def __reduce__(self) -> tuple[type[Unwritable], tuple[int, str, str]]:
+        return Unwritable, (self.errno or 0, self.filename, self.diagnostics[0].why)
 
 
 @contextlib.contextmanager
@@ -25,8 +40,8 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             with open(target, "wb") as special:  # a pipe or a device is written to, not replaced
                 yield special
         except OSError as error:
-            if error.filename is None:
-                raise _unwritable(error.errno or 0, path, "it is a pipe or a device") from None
+            if error.filename is None and error.errno != errno.EPIPE:
+                raise Unwritable(error.errno or 0, path, "it is a pipe or a device") from None
             raise
         return
     temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.urandom(4).hex()}.part")
@@ -42,7 +57,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in (None, temporary):
-            raise _unwritable(error.errno or 0, path, KEPT) from None
+            raise Unwritable(error.errno or 0, path, KEPT) from None
         raise
     _sync_folder(os.path.dirname(target))
 
@@ -54,22 +69,15 @@ def write_whole(path: str, text: str) -> None:
 
 
 def check_place(path: str) -> None:
-    """An OSError where a file could not be written, before the work of which it is to hold the result."""
+    """Raises Unwritable where a file could not be written, before the work of which it is to hold the result."""
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if os.path.isdir(target):
-        raise _unwritable(errno.EISDIR, path, EARLY)
+        raise Unwritable(errno.EISDIR, path, EARLY)
     if not os.path.isdir(folder):
-        raise _unwritable(errno.ENOENT, path, EARLY)
+        raise Unwritable(errno.ENOENT, path, EARLY)
     if not os.access(target if os.path.exists(target) else folder, os.W_OK):
-        raise _unwritable(errno.EACCES, path, EARLY)
-
-
-def _unwritable(number: int, path: str, note: str) -> OSError:
-    """The error of its kind (PermissionError and so on), with a note by which the command line knows it (K658)."""
-    error = OSError(number, os.strerror(number), path)
-    error.add_note(note)
-    return error
+        raise Unwritable(errno.EACCES, path, EARLY)
 
 
 def _sync_folder(folder: str) -> None:

@@ -97,6 +97,7 @@ class Session:
         time_limit: float = float("inf"),
         seed: int = 0,
         psd: str = "refuse",
+        allow_python: bool = True,
         progress: Any = None,
         **binding: Any,
     ) -> Solution:
@@ -104,12 +105,15 @@ class Session:
         from kdsl.binding.kernels import DEFAULT_MEMORY
         from kdsl.binding.parameters import bind_parameters
         from kdsl.solving.api import Prepared, build_kernels, with_kernels
+        from kdsl.solving.api import solve as solve_spec
         from kdsl.solving.backends.interface import Options
+        from kdsl.solving.keywords import check_keywords
         from kdsl.solving.posed import pose
         from kdsl.solving.spaces import inputs_of, problem_values
         from kdsl.solving.warm_start import Trail
 
         began = time.perf_counter()
+        check_keywords(self.model, binding, solve_spec)
         room = DEFAULT_MEMORY if memory is None else memory
         kept = self._kept
         parameters = bind_parameters(self.model, dict(given))
@@ -132,7 +136,7 @@ class Session:
             numbers = problem_values(bound, parameters, kept.posed.spaces)
             posed = replace(kept.posed, parameters=parameters, values=numbers, derivation=derivation)
         else:
-            built = build_kernels(model, bound, parameters, called, inputs_of(derivation))
+            built = build_kernels(model, bound, parameters, called, inputs_of(derivation), allow_python)
             posed = pose(derivation, bound, parameters, built, room, psd, seed)
         seconds = {"read": read - began, "lower": time.perf_counter() - read}
         prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
+SHORTEST = 3  # letters of an abbreviation that is meant by the whole word, such as `tol` by `tolerance`
+
 
 def fault(code: str, message: str, why: str = "", help: str = "") -> KdslError:
     """The error to raise; data have no source text, so the message itself says file, row and column."""
@@ -21,7 +23,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """`did you mean ...?`, or the list of what there is when nothing resembles `name`."""
     names = list(dict.fromkeys(known))
     folded = {n.casefold(): n for n in reversed(names)}
-    close = get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    word = name.casefold()
+    close = get_close_matches(word, list(folded), n=1, cutoff=0.6)
+    close += [known for known in folded if len(known) >= SHORTEST and word.startswith(known)]
     if close:
         return f"did you mean `{folded[close[0]]}`?"
     return f"there is {listing(names)}" if names else "there is none"

@@ -78,20 +78,13 @@ def _guarded(arguments: list[str], console: Console) -> int:
     except (OSError, ModuleNotFoundError, MemoryError) as error:
         if (getattr(error, "name", None) or "").partition(".")[0] == "kdsl":
             return _our_fault(error, arguments, console)
+        from kdsl.cli.refusals import from_outside
+
         finish_stdout()
-        console.err(_said(error, console))
+        console.err(f"kdsl: {from_outside(error).message}\n")
         return ENVIRONMENT
     except Exception as error:
         return _our_fault(error, arguments, console)
-
-
-def _said(error: Exception, console: Console) -> str:
-    """What came from outside, under its code where it has one."""
-    from kdsl.cli.refusals import from_outside
-    from kdsl.language.report import render_text
-
-    found = from_outside(error)
-    return render_text([found], "", "", console.colour_err, console.ascii) if found.code else f"kdsl: {found.message}\n"
 
 
 def _our_fault(error: Exception, arguments: list[str], console: Console) -> int:

@@ -46,21 +46,13 @@ def print_object(found: Sequence[Diagnostic], arguments: Namespace, console: Con
 
 
 def from_outside(error: Exception) -> Diagnostic:
-    """What came from outside kdsl, or from a bug in it; under a code where it was a file of ours to write."""
+    """What came from outside kdsl, or from a bug in it."""
     if isinstance(error, OSError):
-        return _of_the_system(error)
+        reason = error.strerror or str(error)
+        return Diagnostic("", f"{error.filename}: {reason}" if error.filename is not None else reason)
     if isinstance(error, ModuleNotFoundError):
         package = (error.name or "").partition(".")[0]
         return Diagnostic("", f"this needs the Python package {package}, which is not installed: pip install {package}")
     if isinstance(error, MemoryError):
         return Diagnostic("", "not enough memory")
     return Diagnostic("", f"this is a bug of ours ({type(error).__name__}: {error})")
-
-
-def _of_the_system(error: OSError) -> Diagnostic:
-    notes = getattr(error, "__notes__", ())
-    if notes:
-        help = "give a place with room where you may write" if error.errno != 2 else "make the folder first"
-        return Diagnostic("K658", f"`{error.filename}` cannot be written: {error.strerror}", (), notes[0], help)
-    reason = error.strerror or str(error)
-    return Diagnostic("", f"{error.filename}: {reason}" if error.filename is not None else reason)

@@ -77,6 +77,8 @@ def on_spec(argument: str, action: Callable[[Source], Result]) -> Result:
         if source.faults:
             raise KdslError(source.faults)
         return action(source)
+    except OSError:
+        raise
     except KdslError as error:
         raise SpecError(error.diagnostics, source) from None
 

@@ -36,8 +36,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """A classifier from any spec with `predict label` or `predict class`.
 
     spec: a shipped spec's name, the path of a .kspec file, a model (`kdsl.parse_spec(text)`) or a `kdsl.Problem`.
-    kernel: an expression such as "rbf(gamma = 0.1)" or "precomputed", a function of two matrices, or a dict of
-        these by the kernels' names; None keeps the spec's own.
+    kernel: an expression such as "rbf(gamma = 0.1)", "k = rbf(gamma = 0.1)" or "precomputed", a function of two
+        matrices, or a dict of these by the kernels' names; None keeps the spec's own.
     tol: the relative duality gap up to which the certificate must prove the answer.
     multiclass: "ovo" or "ovr", how a spec for two classes tells more of them apart.
     decision_function_shape: "ovr" for one column a class, "ovo" for one a pair, as SVC has it.

@@ -215,6 +215,10 @@ def kernel_choices(model: Model, kernel: Any) -> dict[str, Any]:
         raise TypeError(
             f"kernel must be a kernel expression, a function of two matrices or a dict of these by name, not {kernel!r}"
         )
+    if isinstance(kernel, str):
+        name, mark, expression = kernel.partition("=")
+        if mark and name.strip().isidentifier():  # `k = rbf(gamma = 1)`, as the command line has it
+            return {name.strip(): expression.strip()}
     return {declared.name: kernel for declared in model.kernels}
 
 
@@ -222,7 +226,8 @@ def is_pairwise(model: Model, choices: dict[str, Any]) -> bool:
     """Whether X is to be kernel values with the training points instead of features."""
     for declared in model.kernels:
         given = choices.get(declared.name, declared.expression)
-        expression = parse_kernel(f"{declared.name} = {given}")[0].kernel if isinstance(given, str) else given
+        with as_value_errors():
+            expression = parse_kernel(f"{declared.name} = {given}")[0].kernel if isinstance(given, str) else given
         if not callable(expression) and uses_precomputed(expression):
             return True
     return False

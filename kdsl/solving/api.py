@@ -24,6 +24,7 @@ from kdsl.language.syntax import NOWHERE, KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.derived import derivation_of, model_of
+from kdsl.solving.keywords import check_keywords
 from kdsl.solving.posed import Posed, pose
 from kdsl.solving.solve import solve_posed
 from kdsl.solving.spaces import inputs_of
@@ -76,6 +77,7 @@ def prepare(
     check_policy(psd)
     began = time.perf_counter()
     model = spec if isinstance(spec, Model) else read_model(spec)
+    check_keywords(model, binding, solve)
     model, functions = with_kernels(model, kernels or {})
     bound = bind(model, tables_from_data(model, data), **binding)
     parameters = bind_parameters(model, dict(params or {}))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from python_specs import PROBLEMS
 
 import kdsl
 from kdsl.language.diagnostics import Diagnostic
@@ -35,6 +36,25 @@ def test_the_text_has_the_reason_and_the_remedy(arguments: dict[str, Any], words
         kdsl.solve("svm_1norm", **{"data": pd.DataFrame(TABLE), **arguments})
     assert words in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("C", "solve(...) has no argument `C`: it is a parameter of `svm_1norm`, so write params={'C': ...}"),
+        ("k", "it is a kernel of `svm_1norm`, so write kernels={'k': ...}"),
+        ("y", "it is a datum of `svm_1norm`, so write data={'y': ...}"),
+        ("tolerance", "did you mean `tol`?"),
+        ("kernel", "did you mean `kernels`?"),
+        ("feature", "did you mean `features`?"),
+    ],
+)
+def test_a_keyword_that_a_solve_does_not_take(word: str, words: str) -> None:
+    problem = PROBLEMS["svm_1norm"]()
+    for solve in (lambda data, **given: kdsl.solve("svm_1norm", data, **given), problem.solve):
+        with pytest.raises(TypeError) as caught:
+            solve(pd.DataFrame(TABLE), **{word: 2})
+        assert words in str(caught.value)
 
 
 def test_a_problem_without_a_solution_says_why_in_another_process_too() -> None:

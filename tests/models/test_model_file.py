@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from saved_models import Arrays, Change, rewrite, small_solution, two_classes
 import kdsl
 from kdsl.language.diagnostics import KdslError
 from kdsl.models.model_file import load_model
+from kdsl.models.solution import Solution
 from kdsl.models.verification import verify_model
 from kdsl.solving.api import solve
 
@@ -306,7 +310,7 @@ def test_a_full_disk_leaves_the_old_file(saved: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, str(Path(__file__).parent), str(saved)], capture_output=True, text=True
     )
-    assert "OSError" in done.stderr and str(saved) in done.stderr
+    assert "Unwritable: K658: " in done.stderr and str(saved) in done.stderr
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
@@ -316,8 +320,21 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
     folder.mkdir(mode=0o500)
     if os.access(folder, os.W_OK):
         pytest.skip("this user may write anywhere")
-    with pytest.raises(PermissionError):
+    with pytest.raises(OSError, match="Permission denied"):
         small_solution().save(folder / "model.kdsl")
+
+
+@pytest.mark.parametrize("write", [Solution.save, Solution.report])
+def test_a_folder_that_is_not_there(tmp_path: Path, write: Callable[[Solution, Path], None]) -> None:
+    place = tmp_path / "none" / "result"
+    with pytest.raises(KdslError) as caught:
+        write(small_solution(), place)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(error, OSError) and (error.errno, error.filename) == (errno.ENOENT, str(place))
+    assert str(error) == (
+        f"K658: `{place}` cannot be written: No such file or directory. what was there before is unchanged. "
+        "make the folder first"
+    )
 
 
 def test_what_is_no_regular_file_is_written_to() -> None:

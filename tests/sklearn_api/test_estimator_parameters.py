@@ -151,6 +151,13 @@ def test_a_model_is_printed_by_its_name() -> None:
     assert repr(KernelClassifier(C=2.0)) == "KernelClassifier(C=2.0)"
 
 
+def test_a_kernel_may_be_written_with_its_name(data: tuple[Any, Any]) -> None:
+    X, y = data
+    named = KernelClassifier(kernel="k = normalized(of = q), q = rbf(gamma = 2)").fit(X, y)
+    alone = KernelClassifier(kernel="normalized(of = q), q = rbf(gamma = 2)").fit(X, y)
+    assert (named.decision_function(X) == alone.decision_function(X)).all()
+
+
 # -------------------------------------------------------------------- bad input
 
 
@@ -193,6 +200,8 @@ def test_a_refused_name_changes_nothing() -> None:
         (KernelClassifier(kernel="gaussian"), "did you mean `rbf`?"),
         (KernelRegressor(kernel="Polynomial"), "did you mean `poly`?"),
         (KernelClassifier(kernel="rbf(gama = 1)"), "gama"),
+        (KernelClassifier(kernel="rbf(gamma = )"), "K103"),
+        (KernelClassifier(kernel="q = rbf"), "has no kernel `q`"),
         (KernelClassifier(kernel=3), "kernel must be a kernel expression"),
         (KernelClassifier(multiclass="all"), "multiclass must be 'ovo' or 'ovr', not 'all'"),
         (KernelClassifier(backend="nosuch"), "nosuch"),
