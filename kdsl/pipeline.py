@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
@@ -27,11 +28,11 @@ def syntax(text: str) -> Spec:
     return parse_spec_text(text)
 
 
-def check(spec: Spec, text: str, name: str) -> Checked:
-    """Syntax -> Model; `name` is the model's where the spec gives none."""
+def check(spec: Spec, text: str, name: str, functions: Collection[str] = ()) -> Checked:
+    """Syntax -> Model; `name` is the model's where the spec gives none, `functions` are kernels written in Python."""
     from kdsl.language.checker import check_spec
 
-    return Checked(*check_spec(spec, text, name))
+    return Checked(*check_spec(spec, text, name, functions))
 
 
 def derive(model: Model) -> Derivation:
@@ -48,9 +49,9 @@ def verify(derivation: Derivation, seed: int = 0, time_limit: float = 20.0) -> E
     return verify_derivation(derivation, seed=seed, time_limit=time_limit)
 
 
-def parse_spec(text: str, name: str = "model") -> Model:
+def parse_spec(text: str, name: str = "model", functions: Collection[str] = ()) -> Model:
     """The model that the text of a spec declares; KdslError carries every mistake in it."""
-    checked = check(syntax(text), text, name)
+    checked = check(syntax(text), text, name, functions)
     if checked.model is None:
         raise KdslError(checked.diagnostics)
     return checked.model

@@ -165,14 +165,15 @@ class Problem:
         return HilbertUnknown(entry.name, self)
 
     def kernel(self, name: str, kernel: KernelExpression | Callable[..., Any]) -> Declared:
-        """A kernel of `kdsl.api.kernels`, or a Python function of two matrices of points."""
+        """A kernel of `kdsl.api.kernels`, or a Python function of two matrices of points, a lambda too."""
         site = self._declaring()
         named = self._named(name, site)
         place = site.argument(1, "kernel")
         if isinstance(kernel, (KernelExpression, Expression)) or not callable(kernel):
             node = kernel_node(kernel, place, self.sources)
         else:
-            function = name_at(getattr(kernel, "__name__", "function"), place, self.sources)
+            own = getattr(kernel, "__name__", "")
+            function = name_at(own if own.isidentifier() else f"{named.id}_function", place, self.sources)
             self._functions[function.id] = kernel
             node = s.KernelCall(function, (), place)
         self._kernels.append(s.KernelDecl(named, node, site.span))

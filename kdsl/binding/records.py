@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -59,6 +59,17 @@ def restore_kernel(record: Mapping[str, Any], functions: Mapping[str, Function] 
         return PythonKernel((functions or {}).get(name), name)
     restored: Kernel = KINDS[kind](**{name: restore_value(value, functions) for name, value in given.items()})
     return restored
+
+
+def functions_of(record: Any) -> Iterator[str]:
+    """The names of the Python functions in the record of a kernel."""
+    if isinstance(record, Mapping):
+        if record.get("kind") == "python":
+            yield str(record["name"])
+        record = list(record.values())
+    if isinstance(record, list):
+        for part in record:
+            yield from functions_of(part)
 
 
 def restore_value(value: Any, functions: Mapping[str, Function] | None) -> Any:

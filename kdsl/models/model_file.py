@@ -27,6 +27,7 @@ from kdsl.binding.precomputed import Precomputed
 from kdsl.binding.psd import PsdReport, Repair
 from kdsl.binding.python_kernel import Function
 from kdsl.binding.records import (
+    functions_of,
     record_features,
     record_kernel,
     record_labels,
@@ -295,7 +296,8 @@ def restore_spec(header: Mapping[str, Any]) -> Model:
     from kdsl.pipeline import parse_spec
     from kdsl.solving.api import with_kernels
 
-    model = parse_spec(header["spec"], header["model"])
+    functions = {name for record in header["kernels"].values() for name in functions_of(record)}
+    model = parse_spec(header["spec"], header["model"], functions)
     if model.name != header["model"]:
         raise ValueError(f"model is {header['model']}, the spec is that of {model.name}")
     return with_kernels(model, header["binding"].get("kernels", {}))[0]

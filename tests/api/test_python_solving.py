@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,25 @@ def test_a_python_function_is_a_kernel() -> None:
     expected = kdsl.solve("svm_1norm", data, kernels={"k": "rbf(gamma = 0.7)"})
     assert m.p.value == pytest.approx(expected.value, rel=1e-6)
     assert "kernel k = gaussian\n" in str(m.p)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda points, others: points @ others.T, partial(np.einsum, "ij,kj->ik")], ids=["lambda", "partial"]
+)
+def test_a_function_without_a_name_is_a_kernel(function: Any) -> None:
+    m, data = Classifier(function), labelled()
+    m.p.solve(data)
+    assert m.p.value == pytest.approx(kdsl.solve("svm_1norm", data, kernels={"k": "linear"}).value, rel=1e-6)
+    assert "kernel k = k_function\n" in str(m.p)
+
+
+@pytest.mark.parametrize("kernel", [gaussian, "inside another"])
+def test_a_python_kernel_is_given_again_to_a_saved_model(kernel: Any, tmp_path: Path) -> None:
+    m, data = Classifier(gaussian), labelled()
+    solution = m.p.solve(data, kernels={} if kernel is gaussian else {"k": "0.5 * gaussian"})
+    solution.save(tmp_path / "model.kdsl")
+    loaded = kdsl.load_model(tmp_path / "model.kdsl", {"gaussian": gaussian})
+    assert (loaded.decision(data["x"]) == solution.decision(data["x"])).all()
 
 
 def test_a_new_declaration_forgets_the_solution() -> None:
