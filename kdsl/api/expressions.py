@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from kdsl.api.errors import ProblemError, reports_of
 from kdsl.api.places import Site, Sources
@@ -15,6 +15,30 @@ from kdsl.language.diagnostics import Diagnostic, Label
 from kdsl.language.syntax import Add, Call, Comparison, Expr, Item, Mul, Name, Neg, Number, Pow, Span
 
 Operand: TypeAlias = "Expression | float | Fraction"
+
+# How NumPy calls the operators, and the functions that formulas have in the place of its own.
+_OPERATORS = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater_equal": ("__ge__", "__le__"),
+    "less": ("__lt__", "__gt__"),
+    "greater": ("__gt__", "__lt__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+}
+_FUNCTIONS = {
+    "absolute": "abs(...)",
+    "exp": "exp(...) of kdsl.api",
+    "log": "log(...) of kdsl.api",
+    "maximum": "maximum(...) of kdsl.api",
+    "sign": "sign(...) of kdsl.api",
+    "square": "square(...) of kdsl.api",
+    "add.reduce": "sum_over(i)(...) of kdsl.api, with the index that it runs over",
+    "matmul": "inner(a, b) of kdsl.api",
+}
 
 
 class Operator:
@@ -27,8 +51,6 @@ class Expression:
     """A formula over the declared names of one problem."""
 
     __slots__ = ("height", "node", "sources")
-    __array_ufunc__ = None  # arrays leave operators to this class
-    __iter__ = None
     __hash__ = object.__hash__
 
     def __init__(self, node: Expr, sources: Sources, height: int = 1) -> None:
@@ -97,6 +119,25 @@ class Expression:
         base, places = site.subscripts(len(keys))
         subscripts = tuple(operand_at(k, at, self.sources) for k, at in zip(keys, places, strict=True))
         return built(Item(Name(self.node.id, base), subscripts, site.span), keys, site, self.sources)
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise TypeError(f"`@` does not multiply formulas: write inner({self!r}, {other!r})")
+
+    def __rmatmul__(self, other: object) -> NoReturn:
+        raise TypeError(f"`@` does not multiply formulas: write inner({other!r}, {self!r})")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(f"`{self!r}` is a formula and not iterable: a sum over an index i is sum_over(i)(...)")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Numbers and arrays of NumPy leave operators to this class; its functions have no formulas."""
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if name in _OPERATORS:
+            plain, reflected = _OPERATORS[name]
+            left, right = (one.item() if getattr(one, "shape", None) == () else one for one in inputs)
+            return getattr(left, plain)(right) if isinstance(left, Expression) else getattr(right, reflected)(left)
+        written = _FUNCTIONS.get(name, "the functions of kdsl.api")
+        raise TypeError(f"NumPy's `{name}` computes with numbers, not with formulas: write {written}")
 
     # ------------------------------------------------------------ relations
 

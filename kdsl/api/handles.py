@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kdsl.api.expressions import Expression, Operand, built, operand_at
 from kdsl.api.places import Sources
+from kdsl.binding.faults import nearest
 from kdsl.language.syntax import Call, Name, Span
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Function:
             raise TypeError(f"{self._name}(...) takes {len(words)} arguments, {len(arguments)} given")
         for word in named:
             if word not in words:
-                raise TypeError(f"{self._name}(...) has no argument `{word}`")
+                raise TypeError(f"{self._name}(...) has no argument `{word}`: {nearest(word, words)}")
         given = {**dict(zip(words, arguments, strict=False)), **named}
         nodes = {w: operand_at(given[w], site.argument(n, w), self._sources) for n, w in enumerate(words) if w in given}
         inside = tuple(nodes[word] for word in self._formals if word in nodes)

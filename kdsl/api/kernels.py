@@ -10,6 +10,7 @@ from typing import TypeAlias
 from kdsl.api.expressions import Expression, Operator, call, number_node, operand_at
 from kdsl.api.naming import name_at
 from kdsl.api.places import Sources, spot
+from kdsl.api.signatures import suggesting
 from kdsl.language.syntax import (
     Expr,
     KernelCall,
@@ -153,11 +154,13 @@ def linear() -> KernelExpression:
     return _family("linear", {})
 
 
+@suggesting
 def poly(degree: Value | None = None, gamma: Value | None = None, coef0: Value | None = None) -> KernelExpression:
     """(gamma <x, z> + coef0)^degree."""
     return _family("poly", {"degree": degree, "gamma": gamma, "coef0": coef0})
 
 
+@suggesting
 def rbf(
     gamma: Value | None = None, *, sigma: Value | None = None, sigma2: Value | None = None, width: Value | None = None
 ) -> KernelExpression:
@@ -165,11 +168,13 @@ def rbf(
     return _family("rbf", {"gamma": gamma, "sigma": sigma, "sigma2": sigma2, "width": width})
 
 
+@suggesting
 def laplacian(gamma: Value | None = None) -> KernelExpression:
     """exp(-gamma ||x - z||_1)."""
     return _family("laplacian", {"gamma": gamma})
 
 
+@suggesting
 def sigmoid(gamma: Value | None = None, coef0: Value | None = None) -> KernelExpression:
     """tanh(gamma <x, z> + coef0), which is not positive semidefinite for every choice."""
     return _family("sigmoid", {"gamma": gamma, "coef0": coef0})
@@ -180,6 +185,7 @@ def precomputed() -> KernelExpression:
     return _family("precomputed", {})
 
 
+@suggesting
 def normalized(of: Declared) -> KernelExpression:
     """q(x, z) / sqrt(q(x, x) q(z, z)) for a declared kernel q."""
     return _family("normalized", {"of": of})

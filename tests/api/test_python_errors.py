@@ -26,6 +26,7 @@ from kdsl.api import (
     norm,
     normalized,
     phi,
+    pinball,
     poly,
     rbf,
     sigmoid,
@@ -286,6 +287,18 @@ MISUSES: list[tuple[Callable[[Names], object], type[Exception], str]] = [
     (lambda n: n.b >= 1 and n.b <= 2, TypeError, "`b >= 1` is a condition of the problem and has no truth value"),
     (lambda n: 1 if n.b else 2, TypeError, "`b` is a formula and has no truth value"),
     (lambda n: list(n.x), TypeError, "not iterable"),
+    (lambda n: sum(n.xi), TypeError, "a sum over an index i is sum_over(i)(...)"),  # type: ignore[arg-type]
+    (lambda n: np.sum(n.xi), TypeError, "write sum_over(i)(...) of kdsl.api, with the index that it runs over"),
+    (lambda n: np.exp(n.b), TypeError, "NumPy's `exp` computes with numbers, not with formulas: write exp(...) of"),
+    (lambda n: np.abs(n.b), TypeError, "write abs(...)"),
+    (lambda n: np.maximum(0, n.b), TypeError, "write maximum(...) of kdsl.api"),
+    (lambda n: np.cos(n.b), TypeError, "write the functions of kdsl.api"),
+    (lambda n: np.ones(3) <= n.b, TypeError, "type ndarray cannot stand in a formula"),
+    (lambda n: n.w @ phi(n.x[n.i]), TypeError, "`@` does not multiply formulas: write inner(w, phi(x[i]))"),
+    (lambda n: np.ones(3) @ n.w, TypeError, "write inner(a, b) of kdsl.api"),
+    (lambda n: [1.0] @ n.w, TypeError, "write inner([1.0], w)"),  # type: ignore[operator]
+    (lambda n: rbf(gama=1), TypeError, "rbf(...) has no argument `gama`: did you mean `gamma`?"),  # type: ignore[call-arg]
+    (lambda n: pinball(n.b, tua=1), TypeError, "did you mean `tau`?"),  # type: ignore[call-arg]
     (lambda n: (n.b + 1)[n.i], TypeError, "cannot have subscripts"),
     (lambda n: sum_over(3)(n.b), TypeError, "sum_over"),  # type: ignore[arg-type]
     (lambda n: sum_over(n.i, where=n.b)(n.b), TypeError, "`where` takes conditions"),
@@ -303,7 +316,7 @@ MISUSES: list[tuple[Callable[[Names], object], type[Exception], str]] = [
     (lambda n: n.p.param("z", lower=0, open="both"), ValueError, "`open` is"),
     (lambda n: -1 * rbf(), ValueError, "would not be a kernel"),
     (lambda n: rbf() * "a", TypeError, "neither a kernel"),  # type: ignore[operator]
-    (lambda n: n.p.let("f", lambda t: t)(n.b, u=1), TypeError, "f(...) has no argument `u`"),
+    (lambda n: n.p.let("f", lambda t: t)(n.b, u=1), TypeError, "f(...) has no argument `u`: there is `t`"),
     (lambda n: n.p.let("f", lambda t: t)(n.b, n.b), TypeError, "f(...) takes 1 arguments, 2 given"),
     (lambda n: n.p.subject_to("m", Names().i, n.b >= 0), TypeError, "`i` belongs to another problem"),
     (lambda n: n.p.subject_to("m", n.i, n.b >= 0, where=Names().b >= 0), TypeError, "belongs to another problem"),

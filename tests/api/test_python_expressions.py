@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator as op
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +76,16 @@ def combined(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 @given(st.recursive(leaves, combined, max_leaves=12))
 def test_an_expression_reads_back_from_its_print(expression: Any) -> None:
     assert parse_expression(print_expression(expression.node)) == expression.node
+
+
+OPERATORS = (*(op.add, op.sub, op.mul, op.truediv), *(op.le, op.ge, op.lt, op.gt, op.eq, op.ne))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("number", [np.float64(2.5), np.float32(2.5), np.int64(2)])
+def test_numbers_of_numpy_are_numbers(operator: Any, number: Any) -> None:
+    assert operator(number, B).node == operator(number.item(), B).node
+    assert operator(B, number).node == operator(B, number.item()).node
 
 
 @settings(max_examples=150, deadline=None)
