@@ -14,6 +14,7 @@ from kdsl.api.handles import Constraint, Function, HilbertUnknown, Index, Parame
 from kdsl.api.kernels import Declared, KernelExpression, kernel_node
 from kdsl.api.naming import name_at
 from kdsl.api.places import Site, Sources
+from kdsl.api.remedies import in_python
 from kdsl.language import syntax as s
 from kdsl.language.checker import check_spec
 from kdsl.language.diagnostics import Diagnostic, KdslError, Label
@@ -398,9 +399,10 @@ class Problem:
         return parse_spec_text(text), text
 
     def _reports(self, diagnostics: Sequence[Diagnostic]) -> list[Report]:
+        told = [diagnostic._replace(help=in_python(diagnostic.help)) for diagnostic in diagnostics]
         if self.sources.complete:
-            return reports_of(diagnostics, self.sources)
-        return [Report(tuple(diagnostics), str(self), f"{self._name.id}, as print() shows it")]
+            return reports_of(told, self.sources)
+        return [Report(tuple(told), str(self), f"{self._name.id}, as print() shows it")]
 
     def _located(self, error: KdslError) -> ProblemError:
         return ProblemError(self._reports(error.diagnostics))

@@ -6,6 +6,7 @@ import inspect
 import linecache
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -34,6 +35,7 @@ from kdsl.api import (
     square,
     sum_over,
 )
+from kdsl.api.remedies import in_python
 
 
 class Names:
@@ -208,6 +210,49 @@ def test_all_mistakes_are_reported_at_once_and_warnings_by_check() -> None:
         n.finish().solve({})
     assert [d.code for d in caught.value.diagnostics] == ["K205", "K227", "K310"]
     assert n.p.check() == str(caught.value).lstrip("\n")
+
+
+def vectors_by_star(n: Names) -> None:
+    n.p.subject_to("margin", n.i, n.y[n.i] * (n.w * phi(n.x[n.i])) >= 1 - n.xi[n.i])
+
+
+def excluded_value(n: Names) -> None:
+    n.p.subject_to("margin", n.i, n.b != 1)
+
+
+@pytest.mark.parametrize(
+    ("write", "remedy"),
+    [
+        (vectors_by_star, "write inner(n.w, phi(n.x[n.i]))"),
+        (excluded_value, "use <=, >= or ==; to leave examples out, give `where=`"),
+        (unbound_index, 'write `p.subject_to("margin", i, j, ...)`'),
+    ],
+)
+def test_remedies_are_python(write: Callable[[Names], None], remedy: str) -> None:
+    n = Names()
+    with pytest.raises(ProblemError) as caught:
+        write(n)
+        assert n.finish().model
+    assert any(remedy in d.help for d in caught.value.diagnostics)
+
+
+def test_the_remedy_for_a_missing_prediction_is_python() -> None:
+    n = Names()
+    n.p.minimize(norm(n.w) ** 2 / 2 + n.C * sum_over(n.i)(n.xi[n.i]))
+    assert 'add one, such as `p.predict("label", lambda t: sign(inner(w, phi(t)) + b))`' in n.p.check()
+
+
+IN_SPECS = re.compile(
+    r"\|\||\^\d|<\w[^>]*, |\bsum\[|argmax\[|`[^`]* : |\w : real|`=`|before the colon|\ba line\b|"
+    r"`(kernel|index|let|loss|minimize|predict) [^`]*=|`(var|param|data)` line"
+)
+
+
+def test_no_remedy_is_written_as_in_a_spec() -> None:
+    """Of all the failing specs that document the codes of the checker and of the algebra."""
+    for path in sorted((Path(__file__).parents[1] / "diagnostics").glob("K[234]*/*.expected")):
+        for remedy in re.findall(r"= help: (.+)", path.read_text(encoding="utf-8")):
+            assert not IN_SPECS.search(in_python(remedy)), (path.parent.name, remedy)
 
 
 def test_the_second_label_is_the_constraint_s_name() -> None:
