@@ -9,6 +9,7 @@ from kdsl.language.diagnostics import Diagnostic
 _OPTION = re.compile(r"`--?([A-Za-z][a-z-]*)(?: ([^`]+))?`")
 _ENTRY = re.compile(r"([\w']+)[=:](.+)")
 _KEYWORDS = {"D": "params", "bind": "bindings"}  # the others are called as their option is
+_BLANKS = ("...", "FILE", "NAME")
 _FLAGS = ("allow-python", "drop-missing", "onehot")
 
 
@@ -29,8 +30,9 @@ def _as_keyword(option: re.Match[str]) -> str:
 
 
 def _literal(text: str) -> str:
+    """A number as it is, and what stands for something to be filled in (`NAME`, `FILE`) as `...`."""
     try:
         float(text)
     except ValueError:
-        return text if text == "..." else repr(text)
+        return "..." if text in _BLANKS else repr(text)
     return text

@@ -27,7 +27,7 @@ TABLE = {"score": [0.0, 1.0, 2.0, 3.0], "y": ["low", "low", "upper", "upper"]}
         ({"params": {"C": -1.0}}, "the spec declares C : in (0, inf). choose another value"),
         ({"data": {"x": SCORES}}, "K521: nothing is bound to `y`. given are `x`. give a table or an array for it"),
         ({"data": pd.DataFrame({**TABLE, "y": list("abcd")})}, "bind another column with `target=`"),
-        ({"data": pd.DataFrame(TABLE).rename(columns={"y": "kind"})}, "say which one it is: `target='NAME'`"),
+        ({"data": pd.DataFrame(TABLE).rename(columns={"y": "kind"})}, "say which one it is: `target=...`"),
         ({"kernels": {"k": "sigmoid(gamma = 1, coef0 = -1)"}}, "`psd='clip'`, `psd='shift'` or `psd='accept'`"),
     ],
 )
