@@ -19,7 +19,7 @@ from kdsl.sklearn.further import with_names
 from kdsl.sklearn.machines import machines_of
 from kdsl.sklearn.parameters import SpecParameters
 from kdsl.sklearn.reading import Reading, is_pairwise, kernel_choices, model_of, reading_of
-from kdsl.sklearn.weights import usable_weights
+from kdsl.sklearn.weights import leave_out_only, weighable
 from kdsl.solving.backends.interface import Options
 
 
@@ -61,8 +61,8 @@ class KernelMachine(SpecParameters):
             state["spec"] = model_of(self.spec)
         return {name: value for name, value in state.items() if name != "solutions_"}
 
-    def _reading(self) -> Reading:
-        return reading_of(model_of(self.spec), self._kinds, type(self).__name__)
+    def _reading(self, weights: Floats | None) -> Reading:
+        return weighable(reading_of(model_of(self.spec), self._kinds, type(self).__name__), weights)
 
     def _examples(
         self, reading: Reading, X: Any, y: Array | None, weights: Floats | None, data: Mapping[str, Any] | None
@@ -75,7 +75,7 @@ class KernelMachine(SpecParameters):
         if len(kept) < 2:
             raise ValueError(f"fewer than two examples have a weight above zero: {len(kept)} sample is left")
         names = getattr(self, "feature_names_in_", None)
-        usable = usable_weights(reading, weights)
+        usable = None if leave_out_only(weights) or not reading.weight else weights
         further = with_names(reading.model, data or {}, None if pairwise else names)
         everything = Examples(reading, own_format(X), y, usable, further, names, pairwise)
         return everything.take(kept), kept

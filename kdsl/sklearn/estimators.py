@@ -41,7 +41,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     tol: the relative duality gap up to which the certificate must prove the answer.
     multiclass: "ovo" or "ovr", how a spec for two classes tells more of them apart.
     decision_function_shape: "ovr" for one column a class, "ovo" for one a pair, as SVC has it.
-    class_weight: a dict by class or "balanced"; like sample_weight it needs a spec with a datum of weights.
+    class_weight: a dict by class or "balanced". Like sample_weight it goes to the spec's datum of weights, or, where
+        there is none, counts an example as that many copies of it.
     backend, max_iter, psd: as `kdsl.solve` takes them; n_jobs: threads. None and -1 set no limit.
     parameters: the spec's `param`s, such as C; get_params lists them.
     """
@@ -93,7 +94,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             )
         codes = np.searchsorted(self.classes_, y)  # of rows without weight too, where it means nothing
         with as_value_errors():
-            reading = self._reading()
+            reading = self._reading(weights)
             self._coding = coding_of(reading, len(self.classes_), self.multiclass, self.decision_function_shape)
             self._probability = probability_clause(reading) if self._coding.kind in ("two", "native") else None
             examples, kept = self._examples(reading, X, None, weights, data)
@@ -179,7 +180,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         )
         weights = checked_weights(sample_weight, X.shape[0])
         with as_value_errors():
-            reading = self._reading()
+            reading = self._reading(weights)
             examples, kept = self._examples(reading, X, y, weights, data)
             self._solve(reading, examples, [Part(np.arange(len(kept)), examples.target)], kept, X)
         return self
@@ -224,7 +225,7 @@ class NoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", ensure_min_samples=2)
         weights = checked_weights(sample_weight, X.shape[0])
         with as_value_errors():
-            reading = self._reading()
+            reading = self._reading(weights)
             target = None if y is None or not reading.target else np.asarray(y)
             examples, kept = self._examples(reading, X, target, weights, data)
             (one,) = self._solve(reading, examples, [Part(np.arange(len(kept)), examples.target)], kept, X)

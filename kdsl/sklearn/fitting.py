@@ -168,6 +168,8 @@ class Task:
             arrays[reading.target] = part.target
         if own.weights is not None:
             arrays[reading.weight] = own.weights
+            if reading.total:
+                arrays[reading.total] = own.weights.sum()
         names = None if own.pairwise else own.names
         if names is None:
             arrays[reading.input] = own.X

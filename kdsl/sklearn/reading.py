@@ -25,13 +25,14 @@ from kdsl.sklearn.errors import FitError, as_value_errors, refusal
 
 
 class Reading(NamedTuple):
-    """A model as an estimator sees it; "" where the model has no such datum."""
+    """A model as an estimator sees it; "" where the model has no such datum. `total` is the sum of the weights."""
 
     model: Model
     clause: Prediction
     input: str
     target: str
     weight: str
+    total: str = ""
 
     @property
     def native(self) -> bool:

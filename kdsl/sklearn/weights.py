@@ -1,4 +1,4 @@
-"""Weights of examples: checked, and handed to the datum of a spec that multiplies its loss."""
+"""Weights of examples: checked, and given to the datum of a spec that multiplies its loss, or counted as copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from kdsl.binding.table import Floats
-from kdsl.sklearn.errors import refusal
+from kdsl.sklearn.copies import with_copies
 from kdsl.sklearn.reading import Reading
 
 
@@ -29,16 +29,15 @@ def checked_weights(sample_weight: Any, rows: int) -> Floats | None:
     return np.asarray(weights)
 
 
-def usable_weights(reading: Reading, weights: Floats | None) -> Floats | None:
-    """The values of the spec's weight datum; None where every example that is left weighs 1."""
-    if weights is None or bool(np.isin(weights, (0.0, 1.0)).all()):
-        return None
-    if not reading.weight:
-        raise refusal(
-            "K521",
-            f"`{reading.model.name}` cannot weigh its examples: it declares no weights",
-            "sample_weight and class_weight need a datum that multiplies the loss of each example, real >= 0 and 1 "
-            "unless given; without one, only weights 0 (leave out) and 1 mean anything",
-            "declare `data s[i] : real >= 0 = 1` and write `s[i] *` before the loss, as the spec `svm_weighted` does",
-        )
-    return weights
+def leave_out_only(weights: Floats | None) -> bool:
+    """Whether every example weighs 1 or has no part in the problem."""
+    return weights is None or bool(np.isin(weights, (0.0, 1.0)).all())
+
+
+def weighable(reading: Reading, weights: Floats | None) -> Reading:
+    """The reading of a model that has a datum for the weights, where they are needed and mean something to it."""
+    if reading.weight or leave_out_only(weights):
+        return reading
+    copied = with_copies(reading.model, reading.input)
+    clause = next(p for p in copied.model.predictions if p.kind == reading.clause.kind)
+    return reading._replace(model=copied.model, clause=clause, weight=copied.weight, total=copied.total)

@@ -1,8 +1,6 @@
-"""Specs that users of the estimators might write, and why an unweighted spec cannot pass some checks."""
+"""Specs that users of the estimators might write."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from kdsl import parse_spec
 
@@ -92,26 +90,3 @@ subject to
 predict novelty(t) = rho - <w, phi(t)>
 """
 )
-
-NO_WEIGHTS = "the spec declares no weights, and weights other than 0 and 1 are refused"
-UNWEIGHTED = {
-    "check_sample_weights_list": NO_WEIGHTS,
-    "check_sample_weights_not_overwritten": NO_WEIGHTS,
-    "check_sample_weight_equivalence_on_dense_data": NO_WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": NO_WEIGHTS,
-    "check_class_weight_classifiers": NO_WEIGHTS,
-}
-
-
-TWO_LABELS = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-    "the clause tells the probability of one of two labels, and the check has three",
-)
-
-
-def expected_failures(estimator: Any) -> dict[str, str]:
-    """The checks that an estimator cannot pass, with the reason."""
-    if estimator.spec == PROBABILITIES:
-        return TWO_LABELS
-    weighted = ("svm_weighted", WEIGHTED_SQUARED_HINGE, WEIGHTED_RIDGE)
-    return {} if estimator.spec in weighted else UNWEIGHTED

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sklearn", minversion="1.6")
 
-from estimator_specs import ALL_CLASSES, PROBABILITIES, WEIGHTED_RIDGE, WEIGHTED_SQUARED_HINGE, expected_failures
+from estimator_specs import ALL_CLASSES, PROBABILITIES, WEIGHTED_RIDGE, WEIGHTED_SQUARED_HINGE
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kdsl.sklearn import KernelClassifier, KernelRegressor, NoveltyDetector
@@ -19,20 +19,33 @@ from kdsl.sklearn import KernelClassifier, KernelRegressor, NoveltyDetector
 EXACT = 1e-12
 
 ESTIMATORS = [
-    KernelClassifier(),
+    KernelClassifier(tol=EXACT),
     KernelClassifier("svm_weighted", tol=EXACT),
-    KernelClassifier("svm_2norm", multiclass="ovr"),
-    KernelRegressor(),
-    KernelRegressor("ridge_bias"),
-    NoveltyDetector(),
-    NoveltyDetector("sphere_nu"),
+    KernelClassifier("svm_2norm", multiclass="ovr", tol=EXACT / 1000),
+    KernelRegressor(tol=EXACT),
+    KernelRegressor("ridge_bias", tol=EXACT),
+    NoveltyDetector(tol=EXACT),
+    NoveltyDetector("sphere_nu", tol=EXACT),
     KernelClassifier(WEIGHTED_SQUARED_HINGE, tol=EXACT),
-    KernelClassifier(ALL_CLASSES),
+    KernelClassifier(ALL_CLASSES, tol=EXACT),
     KernelClassifier(PROBABILITIES, tol=1e-9),
     KernelRegressor(WEIGHTED_RIDGE, tol=EXACT),
     # some of the checks round a Gram matrix to float32, which leaves it eigenvalues of -1e-6
-    KernelClassifier(kernel="precomputed", psd="shift"),
+    KernelClassifier(kernel="precomputed", psd="shift", tol=EXACT),
 ]
+
+
+NO_BIAS = "far from the heavy class, in widths of the kernel, nothing but a bias would speak for it"
+
+
+TWO_LABELS = "the clause tells the probability of one of two labels, and the check has three"
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    if estimator.spec is PROBABILITIES:
+        kinds = ("dense", "sparse")
+        return {f"check_sample_weight_equivalence_on_{kind}_data": TWO_LABELS for kind in kinds}
+    return {"check_class_weight_classifiers": NO_BIAS} if estimator.spec is ALL_CLASSES else {}
 
 
 # A listed failure that passes is a failure too, where this version of scikit-learn can say so.
