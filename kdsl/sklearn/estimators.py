@@ -27,7 +27,7 @@ def _tells_probabilities(estimator: KernelClassifier) -> bool:
     if hasattr(estimator, "classes_"):
         return estimator._probability is not None
     try:
-        return probability_clause(estimator._reading()) is not None
+        return probability_clause(estimator._reading(None)) is not None
     except (TypeError, ValueError):  # fit says what is wrong with the spec
         return False
 

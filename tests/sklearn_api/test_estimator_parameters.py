@@ -206,7 +206,7 @@ def test_a_refused_name_changes_nothing() -> None:
         (KernelClassifier(multiclass="all"), "multiclass must be 'ovo' or 'ovr', not 'all'"),
         (KernelClassifier(backend="nosuch"), "nosuch"),
         (KernelClassifier("svm_hard", kernel="linear"), "`svm_hard` is infeasible on these data"),
-        (KernelClassifier("multiclass_delta"), "give an array for it, `data={'delta': ...}`"),
+        (KernelClassifier("multiclass_delta"), "give a table (`data={'delta': ...}`) or an array for it"),
     ],
 )
 def test_what_fit_refuses(estimator: Any, words: str) -> None:
