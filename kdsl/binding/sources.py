@@ -235,7 +235,7 @@ def unbound(datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, T
         "K521",
         f"nothing is bound to `{datum.name}`",
         given,
-        f"give {what}" + (", or a default in the spec" if datum.kind == "real" else ""),
+        f"give {what} for it" + (", or a default in the spec" if datum.kind == "real" else ""),
     )
 
 

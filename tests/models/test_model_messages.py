@@ -15,13 +15,12 @@ from saved_models import rewrite, small_solution, two_classes
 from kdsl.binding.reading import read_table
 from kdsl.binding.table import Table
 from kdsl.cli.places import check_own, check_places
-from kdsl.cli.refusals import from_outside
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.models.model_file import load_model
 from kdsl.models.verification import verify_model
 from kdsl.pipeline import parse_spec
 from kdsl.solving.api import solve
-from kdsl.whole_file import KEPT
+from kdsl.whole_file import KEPT, Unwritable
 
 SILENT = """model silent
 index  i in 1..l
@@ -92,9 +91,7 @@ def lost_places() -> tuple[Diagnostic, ...]:
 
 
 def full_disk() -> tuple[Diagnostic, ...]:
-    error = OSError(28, "No space left on device", "model.kdsl")
-    error.add_note(KEPT)
-    return (from_outside(error),)
+    return Unwritable(28, "model.kdsl", KEPT).diagnostics
 
 
 def not_a_model() -> tuple[Diagnostic, ...]:
