@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from kdsl.binding.expansions import Expansion, block_rows
 from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
+from kdsl.binding.symmetry import check_symmetry
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import GramOracle
@@ -49,6 +50,8 @@ class KernelGram:
         step = block_rows(self.size, self.memory)
         for start in range(0, self.size, step):
             full[start : start + step] = self.evaluate(self.points[start : start + step])
+        if not self.kernel.psd:
+            check_symmetry(full, np.arange(self.size))
         lower = np.tri(self.size, k=-1, dtype=bool)
         full[lower] = full.T[lower]
         return full

@@ -9,9 +9,8 @@ import numpy as np
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Against, Kernel
+from kdsl.binding.symmetry import uneven_pair
 from kdsl.binding.table import Floats, Matrix
-
-ASYMMETRY = 1e-8  # relative to the largest entry; less is the rounding of whoever computed the matrix
 
 
 def training_points(gram: Floats, source: str) -> Floats:
@@ -23,14 +22,13 @@ def training_points(gram: Floats, source: str) -> Floats:
             "row i, column j is the kernel of examples i and j",
             "give the Gram matrix of the training examples",
         )
-    gap = np.abs(gram - gram.T)
-    worst = float(gap.max(initial=0.0))
-    if worst > ASYMMETRY * max(1.0, float(np.abs(gram).max(initial=0.0))):
-        row, column = (int(p) for p in np.unravel_index(int(np.argmax(gap)), gap.shape))
+    pair = uneven_pair(gram)
+    if pair is not None:
+        row, column = pair
         raise fault(
             "K566",
             f"{source}: the precomputed kernel is not symmetric: entry ({row + 1}, {column + 1}) is "
-            f"{gram[row, column]:.6g}, entry ({column + 1}, {row + 1}) is {gram[column, row]:.6g}",
+            f"{gram[row, column]:.10g}, entry ({column + 1}, {row + 1}) is {gram[column, row]:.10g}",
             "a kernel does not care which of two points comes first",
             "check the matrix, or average it with its transpose: (K + K.T) / 2",
         )

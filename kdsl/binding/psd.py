@@ -25,7 +25,8 @@ from kdsl.binding.expansions import block_rows
 from kdsl.binding.faults import fault, listing, warning
 from kdsl.binding.gram import DenseGram, ShiftedGram
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
-from kdsl.binding.table import Floats, Matrix
+from kdsl.binding.symmetry import check_symmetry
+from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.normal_form import GramOracle
 
@@ -92,7 +93,7 @@ def audit_psd(
     """
     n = oracle.size
     if n <= limit:
-        values = np.linalg.eigvalsh(oracle.rows(np.arange(n)))
+        values = np.linalg.eigvalsh(values_among(oracle, np.arange(n)))
         rounding = 4 * n * EPS * float(np.abs(values).max(initial=0.0))
         smallest = float(values[0]) if n else 0.0
         return PsdReport(n, True, smallest, smallest, rounding, by_formula)
@@ -110,8 +111,14 @@ def audit_psd(
 def submatrix_minimum(oracle: GramOracle, size: int, random: np.random.Generator) -> float:
     """lambda_min(K) <= lambda_min(K_SS) for every subset S (Cauchy)."""
     chosen = np.sort(random.choice(oracle.size, size, replace=False))
+    return float(np.linalg.eigvalsh(values_among(oracle, chosen))[0])
+
+
+def values_among(oracle: GramOracle, chosen: Ints) -> Floats:
+    """K_SS, which must be symmetric; where rounding makes it not quite so, its mean with its transpose."""
     block = oracle.rows(chosen)[:, chosen]
-    return float(np.linalg.eigvalsh((block + block.T) / 2)[0])
+    check_symmetry(block, chosen)
+    return np.asarray((block + block.T) / 2)
 
 
 def lanczos_minimum(oracle: GramOracle, steps: int, random: np.random.Generator) -> float:

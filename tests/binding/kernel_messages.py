@@ -9,7 +9,7 @@ from binding_models import BINARY, X, model, parameter
 from message_tools import EYE, call, cases, kernel, table
 
 from kdsl.binding.composed import Normalized, Sum
-from kdsl.binding.gram import DenseGram
+from kdsl.binding.gram import DenseGram, KernelGram
 from kdsl.binding.kernel_values import check_values
 from kdsl.binding.kernels import Linear, Polynomial, Sigmoid
 from kdsl.binding.parameters import bind_parameters
@@ -98,6 +98,10 @@ def k564():
 
 def k564_shape():
     PythonKernel(lambda a, b: np.ones(3), "mine").block(EYE, EYE)
+
+
+def k564_asymmetric():
+    audit_psd(KernelGram(PythonKernel(lambda a, b: (a > b.T) * 0.5 + (a == b.T), "mine"), np.arange(3.0)[:, None]))
 
 
 def k565():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from kdsl.binding.gram import DenseGram, KernelGram
-from kdsl.binding.kernels import Gaussian, Sigmoid
+from kdsl.binding.kernels import DEFAULT_MEMORY, Gaussian, Sigmoid
 from kdsl.binding.psd import audit_psd, repair
+from kdsl.binding.python_kernel import PythonKernel
 from kdsl.language.diagnostics import KdslError
 
 
@@ -132,3 +135,26 @@ def test_shift_above_the_limit_is_certain(sigmoid):
     report = audit_psd(oracle, limit=10)
     repaired = repair(oracle, report, "shift")
     assert np.linalg.eigvalsh(repaired.gram.rows(np.arange(40)))[0] >= 0
+
+
+def uneven(a, b):
+    return 2.0 * (a == b.T) + 0.5 * (a > b.T)
+
+
+@pytest.mark.parametrize(("size", "memory"), [(30, DEFAULT_MEMORY), (30, 1), (300, DEFAULT_MEMORY), (300, 1)])
+def test_a_kernel_that_is_not_symmetric_is_refused(size, memory):
+    x = points(size)[:, :1]
+    with pytest.raises(KdslError) as caught:
+        audit_psd(KernelGram(PythonKernel(uneven, "k"), x, memory), limit=100)
+    (found,) = caught.value.diagnostics
+    value, first, second = re.search(r"returned (\S+) for the pair of points \((\d+), (\d+)\)", found.message).groups()
+    assert found.code == "K564"
+    assert float(value) == (0.5 if x[int(first) - 1] > x[int(second) - 1] else 0)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
+def test_rounding_is_not_taken_for_asymmetry(factor):
+    def rounded(a, b):
+        return factor * (np.exp(-((a[:, None] - b) ** 2).sum(axis=2)) + 1e-9 * (a[:, :1] > b[:, :1].T))
+
+    assert audit_psd(KernelGram(PythonKernel(rounded, "k"), points(30), 1)).verdict == "psd"
