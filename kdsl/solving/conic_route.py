@@ -35,7 +35,7 @@ def solve_beyond(
     if backend == "cvxpy":
         return _by_cvxpy(posed, lowered, options, what)
     problem = with_entropies(posed, lowered)
-    chosen = route(facts_of(problem), backend, options.tol)
+    chosen = route(facts_of(problem, options.memory), backend, options.tol)
     found = chosen.backend.solve(problem, options, None, progress)
     point = certify(posed, found.theta, lowered=lowered)
     proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"

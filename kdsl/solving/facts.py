@@ -27,6 +27,7 @@ class Facts:
     kernel_cost  floating-point operations for one kernel value, where they are known
     dense_bytes  what the whole Hessian takes
     entropies    coordinates that have an entropy
+    memory       bytes that may be used, None where nobody has said
     """
 
     size: int
@@ -46,6 +47,7 @@ class Facts:
     kernel_cost: int | None
     dense_bytes: int
     entropies: int = 0
+    memory: float | None = None
 
     @property
     def rows(self) -> int:
@@ -67,8 +69,8 @@ class Facts:
         return f"{_count(self.size, 'coordinate')} ({atoms}){smooth}, {bounds}, {cost}, {rows}"
 
 
-def facts_of(problem: NormalForm) -> Facts:
-    """The facts of `problem`; no kernel value is computed."""
+def facts_of(problem: NormalForm, memory: float | None = None) -> Facts:
+    """The facts of `problem`, and the memory that may be used for it; no kernel value is computed."""
     h, n = problem.separable, problem.size
     pieces = np.diff(h.offsets)
     unbounded = np.isneginf(h.lower) & np.isposinf(h.upper)
@@ -95,7 +97,16 @@ def facts_of(problem: NormalForm) -> Facts:
         kernel_cost=_kernel_cost(problem),
         dense_bytes=8 * n * n,
         entropies=0 if entropies is None else int(np.count_nonzero(entropies.at_low | entropies.at_high)),
+        memory=memory,
     )
+
+
+def beyond_memory(matrices: int, size: int, memory: float | None) -> str | None:
+    """Why so many matrices of `size` rows and columns may not be formed, None where they may."""
+    needed = matrices * 8.0 * size * size
+    if memory is None or needed <= memory:
+        return None
+    return f"{matrices} matrices of {size:,} rows take {needed / 1e9:.2g} GB, and {memory / 1e9:.2g} are allowed"
 
 
 def _rank(rows: Rows, in_rows: Ints) -> int:

@@ -51,7 +51,7 @@ class _Search:
         lowered = lower(self._posed.energies, self._posed.values, self._posed.spaces, norm)
         problem = with_entropies(self._posed, lowered)
         if self.route is None:
-            self.route = route(facts_of(problem), self._backend, self._options.tol)
+            self.route = route(facts_of(problem, self._options.memory), self._backend, self._options.tol)
         start: Floats | None = None if self.raw is None else self.raw.theta
         left = self._deadline - time.perf_counter()
         if left <= 0 and self.raw is not None:

@@ -75,7 +75,7 @@ def solve_posed(
         if posed.energies.dual.entropies or posed.energies.conic:
             raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
         else:
-            chosen = route(facts_of(lowered.problem), backend, options.tol)
+            chosen = route(facts_of(lowered.problem, options.memory), backend, options.tol)
             problem, begin = trail.start(lowered.problem)
             lowered = replace(lowered, problem=problem)
             raw, point, chosen = solved(Asked(posed, options, progress, began), lowered, chosen, begin)
@@ -115,7 +115,7 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
     if recession is None or conflict_of(recession) is not None:
         return
     began, scale = time.perf_counter(), energy_scale(recession)
-    chosen = route(facts_of(recession), None, options.tol)
+    chosen = route(facts_of(recession, options.memory), None, options.tol)
     theta: Floats | None = None
     for stage, share in enumerate(RAY_SHARES):
         left = options.time_limit - (time.perf_counter() - began)

@@ -18,24 +18,30 @@ from kdsl.solving.api import solve
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
+spec, size, features, memory = {given}
 rng = np.random.default_rng(0)
-y = np.where(np.arange(20_000) % 2, 1.0, -1.0)
-x = rng.normal(size=(20_000, 20)) + 0.2 * y[:, None]
-kernel = {"k": "rbf(gamma = 0.05)"}
-solve("svm_1norm", {"x": x[:100], "y": y[:100]}, kernels=kernel)
+y = np.where(np.arange(size) % 2, 1.0, -1.0)
+x = rng.normal(size=(size, features)) + 0.2 * y[:, None]
+kernel = {{"k": f"rbf(gamma = {{1 / features}})"}}
+solve(spec, {{"x": x[:100], "y": y[:100]}}, kernels=kernel)
 before = peak()
-solution = solve("svm_1norm", {"x": x, "y": y}, kernels=kernel, memory=32_000_000)
+solution = solve(spec, {{"x": x, "y": y}}, kernels=kernel, memory=memory)
 print(solution.status, peak() - before)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is counted in KiB on Linux")
-def test_the_memory_that_is_allowed() -> None:
-    """20,000 points whose Gram matrix takes 3.2 GB: 32 MB for the solve, beside five copies of the data."""
-    ran = subprocess.run([sys.executable, "-c", MEASURED], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    ("spec", "size", "features", "memory"),
+    [("svm_1norm", 20_000, 20, 32_000_000), ("ridge", 4000, 100, 20_000_000), ("ridge_bias", 4000, 100, 50_000_000)],
+)
+def test_the_memory_that_is_allowed(spec: str, size: int, features: int, memory: int) -> None:
+    """Gram matrices of 3.2 GB and of 128 MB: what is allowed for the solve, beside five copies of the data."""
+    program = MEASURED.format(given=(spec, size, features, memory))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     status, grown = ran.stdout.split()
     assert status == "optimal"
-    assert int(grown) <= 32_000_000 + 5 * 20_000 * 20 * 8
+    assert int(grown) <= memory + 5 * size * features * 8
 
 
 @pytest.mark.parametrize("rare", [1, 3])

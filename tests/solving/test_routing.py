@@ -85,6 +85,9 @@ TABLE = [
         "no box and a quadratic cost: a linear system of 50,000 equations, too large to factorise, "
         "solved by conjugate gradients",
     ),
+    (replace(SYSTEM, size=4000, memory=3.84e8), frozenset(), "direct", None),
+    (replace(SYSTEM, size=4000, memory=3.83e8), frozenset(), "cg", None),
+    (replace(SYSTEM, size=4000, curved=False, memory=3.84e8), frozenset(), "engine", None),
     (replace(SYSTEM, size=12_000, curved=False), frozenset(), "direct", None),
     (replace(SYSTEM, size=50_000, curved=False), frozenset(), "engine", None),
     (replace(SYSTEM, inequalities=1, row_rank=1), frozenset(), "engine", None),
@@ -189,6 +192,11 @@ def refused(facts: Facts, requested: str | None = None) -> tuple[Diagnostic, ...
 
 def test_a_requested_backend_that_cannot_take_the_problem() -> None:
     compare("K601", refused(replace(BOX, equalities=1, row_rank=1), "direct"))
+
+
+def test_a_backend_that_needs_more_memory_than_is_allowed() -> None:
+    why = refused(replace(SYSTEM, size=4000, memory=20e6), "direct")[0].why
+    assert why.startswith("3 matrices of 4,000 rows take 0.38 GB, and 0.02 are allowed; the problem has 4,000")
 
 
 def test_an_unknown_backend_is_named_with_the_nearest() -> None:

@@ -18,11 +18,12 @@ import numpy as np
 
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.expand import quadratic_part
-from kdsl.solving.facts import Facts
+from kdsl.solving.facts import Facts, beyond_memory
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 LARGEST = 20_000
+MATRICES, SINGULAR_MATRICES = 3, 8  # of H's size at a time: H with its symmetrisation or factors, or its eigenvectors
 REFINEMENTS = 5
 SINGLE_FROM, SINGLE_REFINEMENTS = 2000, 15  # equations from which single precision is tried, and its refinements
 EPS, SINGLE_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps)
@@ -181,7 +182,7 @@ def _accepts(facts: Facts) -> str | None:
         return "it solves linear systems; here some rows are inequalities"
     if facts.size > LARGEST:
         return f"it factorises all of the matrix; its limit is {LARGEST:,} equations, here are {facts.size:,}"
-    return None
+    return beyond_memory(MATRICES if facts.curved else SINGULAR_MATRICES, facts.size, facts.memory)
 
 
 BACKEND = part_of_kdsl(

@@ -14,7 +14,7 @@ import numpy as np
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.expand import ExplicitQP, expand
 from kdsl.solving.factors import WORTHWHILE, low_rank
-from kdsl.solving.facts import Facts
+from kdsl.solving.facts import Facts, beyond_memory
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
@@ -54,12 +54,9 @@ def through_explicit(
     """Expand, solve, and cut the coordinates of the normal form out of x."""
     began = time.perf_counter()
     h, n = problem.separable, problem.size
-    needed = MATRICES * 8.0 * n * n
-    if options.memory is not None and needed > options.memory and low_rank(problem) is None:
-        message = (
-            f"{MATRICES} matrices of {n:,} rows take {needed / 1e9:.2g} GB, and {options.memory / 1e9:.2g} are allowed"
-        )
-        return RawSolution(np.clip(np.zeros(n), h.lower, h.upper), 0, "solver_error", message, 0.0)
+    excess = beyond_memory(MATRICES, n, options.memory)
+    if excess is not None and low_rank(problem) is None:
+        return RawSolution(np.clip(np.zeros(n), h.lower, h.upper), 0, "solver_error", excess, 0.0)
     program = expand(problem)
     spent = time.perf_counter() - began
     answer = solve(program, remaining(options, spent))
