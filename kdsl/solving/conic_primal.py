@@ -6,6 +6,7 @@ conditions are then affine in scalars, inner products, norms and squared norms.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from kdsl.algebra.poly import Poly, collect
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Factor, Inner, Sym, Vec
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.solving.backends.explicit import remaining
+from kdsl.solving.backends.interface import Options
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
@@ -27,13 +30,17 @@ from kdsl.solving.spaces import Space
 from kdsl.solving.sparse_forms import Places, linear_matrix
 from kdsl.solving.unknowns import HilbertUnknown, with_unknowns
 
+LIMIT = "user_limit"  # CVXPY's word for a limit of time or iterations
 _RANK = 1e-13  # eigenvalues of K below this share of the largest are rounding
 _PRODUCT, _SQUARE, _LENGTH = "\x06product", "\x06square", "\x06length"
 
 
 @dataclass(frozen=True, eq=False)
 class ConicAnswer:
-    """status is CVXPY's; vectors are the coefficients of each Hilbert unknown, multipliers by label."""
+    """status is CVXPY's; vectors are the coefficients of each Hilbert unknown, multipliers by label.
+
+    Where there is no answer, there are neither.
+    """
 
     status: str
     iterations: int
@@ -41,11 +48,14 @@ class ConicAnswer:
     multipliers: Mapping[str, Array]
 
 
-def solve_conic_primal(posed: Posed, accuracy: float, time_limit: float) -> ConicAnswer:
-    """The optimum of the primal as written, with the multipliers of its conditions."""
+def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> ConicAnswer:
+    """The optimum of the primal as written, with the multipliers of its conditions; `options` has the limits."""
+    began = time.perf_counter()
+    columns = _Columns.of(posed)
+    if time.perf_counter() - began >= options.time_limit:
+        return ConicAnswer(LIMIT, 0, {}, {})
     import cvxpy as cp
 
-    columns = _Columns.of(posed)
     x, cost, constraints = conic_cost(columns.scalars)
     parts: dict[str, list[Any]] = {_PRODUCT: [], _SQUARE: [], _LENGTH: []}
     variables = {}
@@ -73,11 +83,15 @@ def solve_conic_primal(posed: Posed, accuracy: float, time_limit: float) -> Coni
             body = affine(matrix, offset)
             stated[condition.label] = (body == 0 if condition.equality else body <= 0, keep)
     problem = cp.Problem(cp.Minimize(cost), [*constraints, *(c for c, _ in stated.values())])
-    limit = {"time_limit": time_limit} if np.isfinite(time_limit) else {}
+    settings: dict[str, Any] = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), accuracy)
+    if options.max_iterations is not None:
+        settings["max_iter"] = options.max_iterations
+    if np.isfinite(options.time_limit):
+        settings["time_limit"] = remaining(options, time.perf_counter() - began).time_limit
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # how exact it is, the certificate says
-            problem.solve(solver=cp.CLARABEL, tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy, **limit)
+            problem.solve(solver=cp.CLARABEL, **settings)
     except cp.error.SolverError as error:
         return ConicAnswer(str(error), 0, {}, {})
     if problem.status not in ("optimal", "optimal_inaccurate"):

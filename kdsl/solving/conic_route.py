@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.attempts import FELL_SHORT
+from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_point import joined, nothing
-from kdsl.solving.conic_primal import solve_conic_primal
+from kdsl.solving.conic_primal import LIMIT, solve_conic_primal
 from kdsl.solving.entropic_form import with_entropies
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.posed import Posed
-from kdsl.solving.raw_solution import RawSolution
+from kdsl.solving.raw_solution import RawSolution, Status
 from kdsl.solving.routing import Route, next_route, route
 
 LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not formed
@@ -34,6 +35,7 @@ def solve_beyond(
     what = "an entropy in the dual"
     if backend == "cvxpy":
         return _by_cvxpy(posed, lowered, options, what)
+    began = time.perf_counter()
     problem = with_entropies(posed, lowered)
     chosen = route(facts_of(problem, options.memory), backend, options.tol)
     found = chosen.backend.solve(problem, options, None, progress)
@@ -44,7 +46,7 @@ def solve_beyond(
     why = f"{found.message}; the relative gap is {point.certificate.rel_gap:.1e}"
     following = next_route(replace(chosen, alternatives=(find_backend("cvxpy"),)), why)
     assert following is not None
-    other = _conic(posed, lowered, options)
+    other = _conic(posed, lowered, remaining(options, time.perf_counter() - began))
     reached = certify(posed, other.theta, lowered=lowered)
     if not reached.certificate.rel_gap < point.certificate.rel_gap:
         if other.status != "solved":
@@ -89,13 +91,22 @@ def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
             ]
         )
     began = time.perf_counter()
-    answer = solve_conic_primal(posed, min(1e-9, options.tol * 1e-2), options.time_limit)
+    answer = solve_conic_primal(posed, min(1e-9, options.tol * 1e-2), options)
     seconds = time.perf_counter() - began
     if not answer.multipliers:
-        message = f"Clarabel through CVXPY says: {answer.status}"
-        return RawSolution(nothing(posed, lowered), 0, "solver_error", message, seconds)
+        status, message = _unanswered(answer.status, seconds >= options.time_limit)
+        return RawSolution(nothing(posed, lowered), 0, status, message, seconds)
     theta = joined(posed, lowered, answer.multipliers, answer.vectors)
     return RawSolution(theta, answer.iterations, "solved", answer.status, seconds)
+
+
+def _unanswered(told: str, late: bool) -> tuple[Status, str]:
+    """What ended a solver without an answer, in kdsl's words."""
+    if told != LIMIT:
+        return "solver_error", f"Clarabel through CVXPY says: {told}"
+    if late:
+        return "time_limit", "the time limit was reached"
+    return "iteration_limit", "the iteration limit was reached"
 
 
 def _points(posed: Posed) -> int:

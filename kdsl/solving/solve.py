@@ -11,6 +11,7 @@ from kdsl.algebra.energies import conic_form
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution
 from kdsl.solving.attempts import FELL_SHORT, Asked, is_known_convex, solved
+from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
@@ -60,7 +61,8 @@ def solve_posed(
         raw, chosen, outer = search_norm(posed, options, backend, progress)
         lowered_at = began
         point = certify(posed, raw.theta, outer)
-        whole = _as_a_cone(posed, point, raw, options, backend)
+        left = remaining(options, time.perf_counter() - began)
+        whole = _as_a_cone(posed, point, raw, left, backend)
         if whole is not None:
             posed, point, raw, chosen = whole
     else:

@@ -201,6 +201,25 @@ def test_memory_is_obeyed_before_a_matrix_is_formed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("cvxpy", "CVXPY with Clarabel: user_limit"),
+        ("osqp", "OSQP: maximum iterations reached"),
+        ("qpsolvers:clarabel", "clarabel: MaxIterations"),
+        ("qpsolvers:daqp", "daqp: gave up, with 1 as the limit of its iterations"),
+        ("qpsolvers:highs", "highs: gave up, with 1 as the limit of its iterations"),
+        ("qpsolvers:piqp", "piqp: Status.PIQP_MAX_ITER_REACHED"),
+    ],
+)
+def test_a_limit_of_iterations_is_no_error(name: str, message: str) -> None:
+    backend = next(backend for backend in shipped() if backend.name == name)
+    if not backend.installed():
+        pytest.skip(f"{name} is not installed")
+    found = backend.solve(random_form(KINDS[0], size=50), Options(max_iterations=1))
+    assert (found.status, found.message) == ("iteration_limit", message)
+
+
+@pytest.mark.parametrize(
     ("spec", "seed"), [("svm_1norm", 1), ("svm_1norm", 9), ("sphere_nu", 19), ("sphere_nu", 24), ("one_class", 25)]
 )
 def test_daqp_takes_no_flat_problem_for_an_infeasible_one(spec: str, seed: int) -> None:

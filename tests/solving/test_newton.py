@@ -98,6 +98,15 @@ def test_an_answer_that_newton_does_not_reach_is_the_conic_solver_s(monkeypatch:
     assert any(w.code == "K608" for w in solution.warnings)
 
 
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [({"time_limit": 1e-4}, "the time limit was reached"), ({"max_iterations": 2}, "the iteration limit was reached")],
+)
+def test_a_limit_that_ends_the_conic_solver_is_no_error(limit: dict[str, Any], message: str) -> None:
+    found = solve(spec(BINARY), data(BINARY), backend="cvxpy", **limit)
+    assert (found.status, found.message) == ("user_limit", message)
+
+
 @pytest.mark.parametrize("text", [BINARY, SEVERAL], ids=["binary", "several"])
 def test_no_weights_at_all(text: str) -> None:
     solution = solve(spec(text), data(text) | {"s": np.zeros(40)})

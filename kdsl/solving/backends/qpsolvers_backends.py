@@ -9,6 +9,7 @@ How      `qpsolvers:NAME`; the table below says what each one is and what it nee
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from functools import partial
 from typing import Any, NamedTuple
@@ -200,6 +201,7 @@ def solve_explicit(program: ExplicitQP, options: Options, name: str) -> Answer:
         program.lower if rows.box else None,
         program.upper if rows.box else None,
     )
+    began = time.perf_counter()
     try:
         with warnings.catch_warnings(), off_stdout(options.verbose):
             warnings.simplefilter("ignore")
@@ -208,8 +210,11 @@ def solve_explicit(program: ExplicitQP, options: Options, name: str) -> Answer:
         return nothing_found(program, "solver_error", f"{name}: {error}")
     info = found.extras.get("info")
     told = str(found.extras.get("status", getattr(info, "status", "")))
-    status = "solved" if found.found else _status(told)
-    message = f"{name}: {told or ('solved' if found.found else 'gave up')}"
+    if found.found or told:
+        status, words = "solved" if found.found else _status(told), told or "solved"
+    else:
+        status, words = _given_up(solver, options, time.perf_counter() - began)
+    message = f"{name}: {words}"
     if found.x is None or len(found.x) != program.size or not np.isfinite(found.x).all():
         failed: Status = "solver_error" if status in ("solved", "stalled") else status
         return nothing_found(program, failed, message)
@@ -274,6 +279,15 @@ def _settings(solver: Solver, options: Options) -> dict[str, Any]:
 def _status(told: str) -> Status:
     plain = told.lower().replace("_", "").replace(" ", "")
     return next((status for word, status in _STATUSES if word in plain), "stalled")
+
+
+def _given_up(solver: Solver, options: Options, seconds: float) -> tuple[Status, str]:
+    """What to think of a solver that does not say why it gave up: a limit is why, where it was given one."""
+    if solver.clock and seconds >= options.time_limit:
+        return "time_limit", "gave up when its time was over"
+    if solver.limit and options.max_iterations is not None:
+        return "iteration_limit", f"gave up, with {options.max_iterations:,} as the limit of its iterations"
+    return "stalled", "gave up"
 
 
 def _solve(
