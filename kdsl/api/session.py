@@ -106,7 +106,7 @@ class Session:
         from kdsl.binding.parameters import bind_parameters
         from kdsl.solving.api import Prepared, build_kernels, with_kernels
         from kdsl.solving.api import solve as solve_spec
-        from kdsl.solving.backends.interface import Options
+        from kdsl.solving.asked_options import asked_options
         from kdsl.solving.keywords import check_keywords
         from kdsl.solving.posed import pose
         from kdsl.solving.spaces import inputs_of, problem_values
@@ -114,6 +114,7 @@ class Session:
 
         began = time.perf_counter()
         check_keywords(self.model, binding, solve_spec)
+        options = asked_options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
         room = DEFAULT_MEMORY if memory is None else memory
         kept = self._kept
         parameters = bind_parameters(self.model, dict(given))
@@ -140,7 +141,6 @@ class Session:
             posed = pose(derivation, bound, parameters, built, room, psd, seed)
         seconds = {"read": read - began, "lower": time.perf_counter() - read}
         prepared = Prepared(posed, {**binding, "kernels": texts, "psd": psd, "seed": seed}, seconds)
-        options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
         trail = kept.trail if kept is not None and not self._depends else Trail()
         self._kept = _Kept(bound, binding, key, posed, trail)
         return prepared.solve(options, backend, progress, trail=trail)

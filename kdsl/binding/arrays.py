@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Array, Matrix, Table, Texts, empty_values, numbered
+from kdsl.binding.table import Array, Matrix, Table, Texts, empty_values, is_single, numbered
 
 
 def table_from_array(value: Any, source: str) -> Table:
@@ -47,7 +47,7 @@ def table_from_mapping(arrays: Mapping[str, Any], source: str) -> Table:
 
 def is_columns(data: Mapping[str, Any]) -> bool:
     """Vectors of one length: what a table is made of."""
-    if any(sp.issparse(v) or np.ndim(v) != 1 for v in data.values()):
+    if any(sp.issparse(v) or as_array(v, f"the array `{name}`").ndim != 1 for name, v in data.items()):
         return False
     return len({len(v) for v in data.values()}) == 1
 
@@ -104,14 +104,7 @@ def clean_array(value: Any, source: str) -> Any:
         matrix = matrix.astype(np.float64)
         matrix.sum_duplicates()
         return matrix
-    array = np.asarray(value)
-    if array.ndim > 2:
-        raise fault(
-            "K515",
-            f"{source}: an array of {array.ndim} dimensions",
-            "a table has rows and columns",
-            "reshape it to one row for each example: `X.reshape(len(X), -1)`",
-        )
+    array = as_array(value, source)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     if array.dtype.kind == "O":
@@ -121,6 +114,41 @@ def clean_array(value: Any, source: str) -> Any:
         words[words == ""] = None
         return words
     raise wrong_type(source, array.dtype)
+
+
+def as_array(value: Any, source: str) -> Array:
+    """Of at most two dimensions, with what a mask hides as missing."""
+    try:
+        array = unmasked(value) if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+    except ValueError as error:
+        raise fault("K515", f"{source}: no array", str(error), "give every row the same number of values") from None
+    if array.ndim > 2:
+        raise fault(
+            "K515",
+            f"{source}: an array of {array.ndim} dimensions",
+            "a table has rows and columns",
+            "reshape it to one row for each example: `X.reshape(len(X), -1)`",
+        )
+    return array
+
+
+def unmasked(value: Any) -> Array:
+    """A masked array of numbers with NaN, or of anything else with None, where it is masked."""
+    if value.dtype.kind in "iub":
+        value = value.astype(np.float64)
+    return np.asarray(value.filled(np.nan) if value.dtype.kind in "fc" else value.astype(object).filled(None))
+
+
+def point_array(value: Any, source: str) -> Matrix:
+    """New points, a row each: float32 where they came so and float64 otherwise; copied only where that changes them."""
+    array: Any = checked_matrix(value, source) if sp.issparse(value) else np.atleast_2d(as_array(value, source))
+    if array.dtype.kind == "O":
+        array = from_objects(array, source)
+    if array.dtype.kind in "OUST":
+        raise fault("K515", f"{source} hold text", "a feature is a number", "expand text to columns of 0 and 1")
+    if array.dtype.kind not in "fiub":
+        raise wrong_type(source, array.dtype)
+    return array if is_single(array) else array.astype(np.float64, copy=False)
 
 
 def checked_matrix(value: Any, source: str) -> sp.csr_array:

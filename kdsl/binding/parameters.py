@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 
@@ -43,12 +45,22 @@ def bind_parameter(parameter: Parameter, overrides: Mapping[str, float]) -> floa
                 f"say `-D {parameter.name}=...`",
             )
         return float(parameter.default)
-    value = float(overrides[parameter.name])
+    given = overrides[parameter.name]
+    value = number(given)
     if not inside(np.array([value]), parameter.interval)[0]:
+        shown = f"{value:.6g}" if isinstance(given, Real) else repr(given)
         raise fault(
             "K550",
-            f"the parameter `{parameter.name}` is {value:.6g}",
+            f"the parameter `{parameter.name}` is {shown}",
             f"the spec declares {parameter.name} : {interval_words(parameter.interval)}",
             "choose another value",
         )
     return value
+
+
+def number(given: object) -> float:
+    """What was given as a number, NaN where it is none."""
+    try:
+        return math.nan if isinstance(given, complex) else float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from kdsl.binding.arrays import point_array
 from kdsl.binding.bound import LabelMap, LabelSet
-from kdsl.binding.faults import cite, fault, nearest
+from kdsl.binding.faults import cite, count, fault, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
 from kdsl.binding.opening import no_rows
 from kdsl.binding.points import FeatureMap, category_words
 from kdsl.binding.raw import raw_array
 from kdsl.binding.sources import FromArray, find_array, unbound
-from kdsl.binding.table import is_single, place
+from kdsl.binding.table import place
 from kdsl.binding.values import encode
 from kdsl.models.predictor import Predictor
 
@@ -83,25 +84,30 @@ class Fitted:
         The columns of a frame go by name where it has those of training; those of an array by their order. An array
         in float32 stays so, and everything else becomes float64.
         """
-        import scipy.sparse as sp
-
         if is_frame(points):
             table = table_from_frame(points, "the new points")
             if set(self.feature_map.columns) <= set(table.order):
                 return self.feature_map.apply(table).features
-        array = points if sp.issparse(points) else np.atleast_2d(np.asarray(points))
-        if not is_single(array):
-            array = array.astype(np.float64, copy=False)
+        array = point_array(points, "the new points")
         return self.feature_map.apply_array(array, "the new points", diagonal).features
 
-    def labels(self, extra: Mapping[str, Sequence[Any]] | None) -> dict[str, Ints]:
-        """The codes of the labels that the clause takes beside the point, such as the group of each."""
+    def labels(self, extra: Mapping[str, Sequence[Any]] | None, size: int) -> dict[str, Ints]:
+        """The codes of the labels that the clause takes beside each of `size` points, such as the group of each."""
         found = {}
         for formal in self.clause.formals[1:]:
             if extra is None or formal not in extra:
                 raise self._missing(formal, f"give `extra={{'{formal}': ...}}`")
-            found[formal] = self._codes(formal, np.asarray(extra[formal]), "the new points")
+            given = np.asarray(extra[formal])
+            if given.shape != (size,):
+                why = f"it was given an array of shape {given.shape} for {count(size, 'point')}"
+                raise self._missing(formal, why)
+            found[formal] = self._codes(formal, given, "the new points")
         return found
+
+    def from_points(self, points: Any, extra: Mapping[str, Sequence[Any]] | None) -> tuple[Matrix, dict[str, Ints]]:
+        """New points as `points` has them, and the labels beside them."""
+        features = self.points(points)
+        return features, self.labels(extra, int(features.shape[0]))
 
     def from_table(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
         """The points of a table and the labels beside them, found by the names of its columns, or of its arrays."""

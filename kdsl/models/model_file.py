@@ -83,14 +83,14 @@ class LoadedModel:
         clause: its kind, such as "probability", where it is not the first.
         """
         fitted = self.fitted.answering(clause)
-        return fitted.predict_both(fitted.points(points), fitted.labels(extra))[1]
+        return fitted.predict_both(*fitted.from_points(points, extra))[1]
 
     def predict(
         self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
     ) -> Array:
         """What a predict clause says at new points, labels as the data spelt them; `clause` as for `decision`."""
         fitted = self.fitted.answering(clause)
-        return fitted.predict_both(fitted.points(points), fitted.labels(extra))[0]
+        return fitted.predict_both(*fitted.from_points(points, extra))[0]
 
 
 # --------------------------------------------------------------------- writing

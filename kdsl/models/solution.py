@@ -96,14 +96,15 @@ class Solution:
         clause: its kind, such as "probability", where it is not the first.
         """
         fitted = self.fitted.answering(clause)
-        return self.predictor.decision(fitted.points(points), fitted.clause, fitted.labels(extra))
+        features, labels = fitted.from_points(points, extra)
+        return self.predictor.decision(features, fitted.clause, labels)
 
     def predict(
         self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
     ) -> Array:
         """What a predict clause says at new points, labels as the data spelt them; `clause` as for `decision`."""
         fitted = self.fitted.answering(clause)
-        return fitted.predict_both(fitted.points(points), fitted.labels(extra))[0]
+        return fitted.predict_both(*fitted.from_points(points, extra))[0]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, whole or not at all."""

@@ -94,7 +94,7 @@ class Fit:
 
     def decision(self, raw: Floats) -> Floats:
         """The predict clause's expression at points in the units of the data."""
-        labels = self.fitted.labels({formal: [label] * len(raw) for formal, label in self.at.items()})
+        labels = self.fitted.labels({formal: [label] * len(raw) for formal, label in self.at.items()}, len(raw))
         return np.asarray(self.predictor.decision(self.fitted.points(raw), extra=labels), dtype=np.float64)
 
     def training_decision(self) -> Floats:

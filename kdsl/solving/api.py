@@ -22,6 +22,7 @@ from kdsl.language.model import Model
 from kdsl.language.parser import parse_kernel
 from kdsl.language.syntax import NOWHERE, KernelCall, KernelExpr, Name
 from kdsl.models.solution import Solution
+from kdsl.solving.asked_options import asked_options
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.derived import derivation_of, model_of
 from kdsl.solving.keywords import check_keywords
@@ -117,14 +118,11 @@ def solve(
     psd: refuse, clip, shift or accept a Gram matrix with a negative eigenvalue.
     binding: what `kdsl.binding.binder.bind` takes besides (target=, features=, scale=, ...).
     """
-    for name, allowed in (("tol", tol), ("kkt_tol", kkt_tol)):
-        if allowed is not None and not 0 < allowed < float("inf"):
-            raise ValueError(f"{name} must be a positive number, not {allowed!r}")
+    options = asked_options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
     room = DEFAULT_MEMORY if memory is None else memory
     prepared = prepare(
         spec, data, params, kernels, memory=room, seed=seed, psd=psd, allow_python=allow_python, **binding
     )
-    options = Options(tol, kkt_tol, max_iterations, time_limit, threads, memory, seed)
     return prepared.solve(options, backend, progress)
 
 
@@ -152,6 +150,8 @@ def with_kernels(model: Model, overrides: Mapping[str, Any]) -> tuple[Model, dic
             first, *others = parse_kernel(f"{name} = {given}")
             declared[name] = first.kernel
             helpers += [ModelKernel(other.name.id, other.kernel, NOWHERE) for other in others]
+        elif not callable(given):
+            raise TypeError(f"the kernel `{name}` is a text or a function of two matrices of points, not {given!r}")
         else:
             functions[name] = given
             declared[name] = KernelCall(Name(name), ())

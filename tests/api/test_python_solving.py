@@ -50,6 +50,8 @@ def test_before_it_is_solved_nothing_has_a_value() -> None:
         m.p.primal_residual()
     with pytest.raises(ValueError, match="no data yet"):
         m.p.solve()
+    with pytest.raises(ValueError, match="threads must be a whole number from 1 to 1,024, not 0"):
+        m.p.solve(labelled(), threads=0)
 
 
 def test_values_are_those_of_the_solution() -> None:

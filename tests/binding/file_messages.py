@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from binding_models import REGRESSION
 from message_tools import EYE, cases, data, write
 
+from kdsl.binding.arrays import point_array
 from kdsl.binding.reading import read_table
 from kdsl.binding.streaming import read_blocks
 from kdsl.binding.svmlight import read_svmlight
@@ -201,6 +202,14 @@ def k515_sparse():
     matrix = sp.csr_array(np.eye(3))
     matrix.indices[1] = 7
     read_table(matrix)
+
+
+def k515_ragged():
+    data(REGRESSION, {"x": [[1, 2], [3]], "y": [1, 2]})
+
+
+def k515_new_text():
+    point_array([["a"], ["b"]], "the new points")
 
 
 def k516():

@@ -40,6 +40,10 @@ def k550():
     bind_parameters(C_AND_NU, {"nu": 1.5, "eps": 0.1})
 
 
+def k550_word():
+    bind_parameters(C_AND_NU, {"nu": "low", "eps": 0.1})
+
+
 def k551():
     bind_parameters(C_AND_NU, {"D": 1.5, "eps": 0.1})
 

@@ -68,6 +68,8 @@ def groups() -> tuple[Diagnostic, ...]:
         *refusal(lambda: solution.fitted.from_table(table)),
         *refusal(lambda: solution.fitted.from_table(read_npz(x=x))),
         *refusal(lambda: solution.fitted.from_table(read_npz(x=x, group=np.array(["north"])))),
+        *refusal(lambda: solution.predict(x, {"g": ["north"]})),
+        *refusal(lambda: solution.predict(x, {"g": "north"})),
     )
 
 

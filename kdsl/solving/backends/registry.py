@@ -67,7 +67,7 @@ def find_backend(name: str) -> Backend:
             if not backend.installed():
                 raise KdslError([_absent(backend)])
             return backend
-    raise KdslError([_unknown(name, [backend.name for backend in known])])
+    raise KdslError([_unknown(str(name), [backend.name for backend in known])])
 
 
 def _entries() -> Iterable[EntryPoint]:
