@@ -42,8 +42,8 @@ class Watch:
         self._clear()
 
     def __call__(self, iterations: int, gap: float) -> bool:
-        """Called by a backend now and then; True asks it to stop."""
-        self._running = True
+        """Called before a solver's first step, by many now and then after it; True asks it to stop."""
+        self._running = iterations > 0
         self._say(f"{iterations:,} iterations, gap {gap:.2g} by the solver")
         return self.stopped
 

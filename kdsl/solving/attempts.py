@@ -93,7 +93,7 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
 
 
 def _attempt(asked: Asked, lowered: Lowered, chosen: Route, options: Options, begin: Floats | None) -> Attempt:
-    raw = chosen.backend.solve(lowered.problem, options, begin, asked.progress)
+    raw = chosen.backend.answer(lowered.problem, options, begin, asked.progress)
     return Attempt(raw, certify(asked.posed, raw.theta, lowered=lowered), chosen)
 
 

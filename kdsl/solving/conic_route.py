@@ -8,7 +8,7 @@ from dataclasses import replace
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.solving.attempts import FELL_SHORT
 from kdsl.solving.backends.explicit import remaining
-from kdsl.solving.backends.interface import Options, Progress
+from kdsl.solving.backends.interface import STOPPED, Options, Progress, is_stopped
 from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_point import joined, nothing
@@ -31,14 +31,14 @@ def solve_beyond(
         what = "norms that no single multiplier squares"
         if backend not in (None, "cvxpy"):
             raise KdslError([_no_quadratic_program(find_backend(backend).name, what)])
-        return _by_cvxpy(posed, lowered, options, what)
+        return _by_cvxpy(posed, lowered, options, what, progress)
     what = "an entropy in the dual"
     if backend == "cvxpy":
-        return _by_cvxpy(posed, lowered, options, what)
+        return _by_cvxpy(posed, lowered, options, what, progress)
     began = time.perf_counter()
     problem = with_entropies(posed, lowered)
     chosen = route(facts_of(problem, options.memory), backend, options.tol)
-    found = chosen.backend.solve(problem, options, None, progress)
+    found = chosen.backend.answer(problem, options, None, progress)
     point = certify(posed, found.theta, lowered=lowered)
     proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
     if proven or backend is not None or found.status not in FELL_SHORT or _points(posed) > LARGEST:
@@ -46,14 +46,14 @@ def solve_beyond(
     why = f"{found.message}; the relative gap is {point.certificate.rel_gap:.1e}"
     following = next_route(replace(chosen, alternatives=(find_backend("cvxpy"),)), why)
     assert following is not None
-    other = _conic(posed, lowered, remaining(options, time.perf_counter() - began))
+    other = _conic(posed, lowered, remaining(options, time.perf_counter() - began), progress)
     reached = certify(posed, other.theta, lowered=lowered)
     if not reached.certificate.rel_gap < point.certificate.rel_gap:
         if other.status != "solved":
             found = replace(found, message=f"{found.message}; {other.message}")
         return found, point, replace(chosen, warnings=following.warnings)
     if reached.certificate.status(options.tol, options.kkt_tol) != "optimal":
-        again = chosen.backend.solve(problem, options, other.theta, progress)
+        again = chosen.backend.answer(problem, options, other.theta, progress)
         nearer = certify(posed, again.theta, lowered=lowered)
         if nearer.certificate.rel_gap < reached.certificate.rel_gap:
             again = replace(again, seconds=found.seconds + other.seconds + again.seconds)
@@ -61,8 +61,10 @@ def solve_beyond(
     return other, reached, following
 
 
-def _by_cvxpy(posed: Posed, lowered: Lowered, options: Options, what: str) -> tuple[RawSolution, Point, Route]:
-    found = _conic(posed, lowered, options)
+def _by_cvxpy(
+    posed: Posed, lowered: Lowered, options: Options, what: str, progress: Progress | None
+) -> tuple[RawSolution, Point, Route]:
+    found = _conic(posed, lowered, options, progress)
     chosen = Route(find_backend("cvxpy"), f"{what}: a conic program, solved by Clarabel through CVXPY")
     return found, certify(posed, found.theta, lowered=lowered), chosen
 
@@ -76,7 +78,7 @@ def _no_quadratic_program(name: str, what: str) -> Diagnostic:
     )
 
 
-def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
+def _conic(posed: Posed, lowered: Lowered, options: Options, progress: Progress | None) -> RawSolution:
     """The optimum of the primal as a conic program, with the multipliers of its conditions as the dual point."""
     size = _points(posed)
     if size > LARGEST:
@@ -90,6 +92,8 @@ def _conic(posed: Posed, lowered: Lowered, options: Options) -> RawSolution:
                 )
             ]
         )
+    if is_stopped(progress):
+        return RawSolution(nothing(posed, lowered), 0, "interrupted", STOPPED, 0.0)
     began = time.perf_counter()
     answer = solve_conic_primal(posed, min(1e-9, options.tol * 1e-2), options)
     seconds = time.perf_counter() - began

@@ -58,7 +58,7 @@ class _Search:
             self.raw = replace(self.raw, status="time_limit", message="the time limit was reached")
             raise _Enough
         options = replace(self._options, time_limit=max(left, 0.0))
-        self.raw, self.norm = self.route.backend.solve(problem, options, start, self._progress), norm
+        self.raw, self.norm = self.route.backend.answer(problem, options, start, self._progress), norm
         if self.raw.status == "interrupted":
             raise _Enough
         self.seconds += self.raw.seconds

@@ -10,7 +10,7 @@ import pytest
 from random_forms import KINDS, random_form
 
 from kdsl.solving.backends.guarded import guarded
-from kdsl.solving.backends.interface import Backend, Options
+from kdsl.solving.backends.interface import Backend, Options, Progress
 from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.raw_solution import RawSolution
 
@@ -49,6 +49,23 @@ def test_its_failure_is_an_answer(answer: Any, message: str) -> None:
 def test_its_success_passes_through() -> None:
     answer = RawSolution(np.zeros(PROBLEM.size), 1, "solved", "", 0.0)
     assert guarded(backend_with(answer)).solve(PROBLEM, Options()) is answer
+
+
+@pytest.mark.parametrize("careless", [False, True])
+def test_what_the_callback_raises_is_none_of_its_failures(careless: bool) -> None:
+    def progress(iterations: int, gap: float) -> bool:
+        raise ZeroDivisionError
+
+    def solve(problem: Any, options: Any, start: Any, told: Progress) -> RawSolution:
+        try:
+            told(1, 0.5)
+        except ZeroDivisionError:
+            if not careless:
+                raise
+        return RawSolution(np.zeros(PROBLEM.size), 1, "solved", "", 0.0)
+
+    with pytest.raises(ZeroDivisionError):
+        guarded(replace(backend_with(None), solve=solve)).solve(PROBLEM, Options(), None, progress)
 
 
 def test_an_interrupt_is_none_of_its_failures() -> None:

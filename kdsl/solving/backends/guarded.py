@@ -13,26 +13,43 @@ from kdsl.solving.raw_solution import RawSolution
 
 
 def guarded(backend: Backend) -> Backend:
-    """The same backend, whose failures are answers with the status `solver_error`."""
+    """The same backend, whose failures are answers with the status `solver_error`; the callback's are its own."""
 
     def solve(
         problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
     ) -> RawSolution:
         began = time.perf_counter()
+        heard = None if progress is None else _Heard(progress)
         try:
-            found: object = backend.solve(problem, options, start, progress)
+            found: object = backend.solve(problem, options, start, heard)
         except Exception as error:  # whatever a stranger's solver does wrong
-            fault = f"`{backend.name}` raised {type(error).__name__}: {error}"
+            fault = f"raised {type(error).__name__}: {error}"
         else:
             fault = _fault(found, problem.size)
-            if not fault:
-                assert isinstance(found, RawSolution)
-                return found
-            fault = f"`{backend.name}` {fault}"
+        if heard is not None and heard.error is not None:
+            raise heard.error
+        if not fault:
+            assert isinstance(found, RawSolution)
+            return found
         theta = np.zeros(problem.size) if start is None else start
-        return RawSolution(theta, 0, "solver_error", fault, time.perf_counter() - began)
+        return RawSolution(theta, 0, "solver_error", f"`{backend.name}` {fault}", time.perf_counter() - began)
 
     return replace(backend, solve=solve)
+
+
+class _Heard:
+    """A callback that remembers what it raised, whatever the solver makes of it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.error: Exception | None = None
+
+    def __call__(self, iterations: int, gap: float) -> bool | None:
+        try:
+            return self._progress(iterations, gap)
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def _fault(found: object, size: int) -> str:

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import RawSolution
 
 Progress = Callable[[int, float], bool | None]  # iterations and a gap; True stops the solve
+STOPPED = "stopped by the callback"
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,21 @@ class Backend:
         if facts.entropies and not self.entropies:
             return "it takes no entropies, which logistic and multinomial losses have in the dual"
         return self.accepts(facts)
+
+    def answer(
+        self, problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
+    ) -> RawSolution:
+        """What it finds, unless the callback stops it before its first step."""
+        if is_stopped(progress):
+            t = np.zeros(problem.size) if start is None else start
+            theta = np.clip(t, problem.separable.lower, problem.separable.upper)
+            return RawSolution(theta, 0, "interrupted", STOPPED, 0.0)
+        return self.solve(problem, options, start, progress)
+
+
+def is_stopped(progress: Progress | None) -> bool:
+    """Whether the callback wants no first step."""
+    return progress is not None and bool(progress(0, math.inf))
 
 
 def is_importable(module: str) -> bool:
