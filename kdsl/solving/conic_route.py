@@ -53,7 +53,8 @@ def solve_beyond(
             found = replace(found, message=f"{found.message}; {other.message}")
         return found, point, replace(chosen, warnings=following.warnings)
     if reached.certificate.status(options.tol, options.kkt_tol) != "optimal":
-        again = chosen.backend.answer(problem, options, other.theta, progress)
+        left = remaining(options, time.perf_counter() - began)
+        again = chosen.backend.answer(problem, left, other.theta, progress)
         nearer = certify(posed, again.theta, lowered=lowered)
         if nearer.certificate.rel_gap < reached.certificate.rel_gap:
             again = replace(again, seconds=found.seconds + other.seconds + again.seconds)

@@ -51,3 +51,17 @@ def test_scale_is_no_obstacle_and_what_is_beyond_single_precision_is_left_to_dou
 def test_small_systems_are_factorised_in_double_precision() -> None:
     H, p = system(100, 1.0)
     assert solve_system(H, p, np.zeros((0, 100)), np.zeros(0)).message == "Cholesky"
+
+
+@pytest.mark.parametrize("light", [1e-8, 1e-20, 1e-100])
+@pytest.mark.parametrize("rows", [0, 1])
+def test_weights_that_are_far_apart_are_no_singular_matrix(light: float, rows: int) -> None:
+    """The lightest example adds 1 / (2 light) to its own equation and nothing to the others."""
+    H, p = system(60, 1.0)
+    H[0, 0] += 0.5 / light
+    A = np.ones((rows, 60))
+    found = solve_system(H, p, A, np.zeros(rows))
+    rest = solve_system(H[1:, 1:], p[1:], A[:, 1:], np.zeros(rows))
+    assert found.status == rest.status == "solved"
+    assert found.t[1:] == pytest.approx(rest.t, rel=1e-6, abs=1e-7 * np.abs(rest.t).max())
+    assert 0 < abs(found.t[0]) <= 1e3 * light
