@@ -2,7 +2,7 @@
 
 Copies of an example repeat its constraints, which says nothing new, and its terms in sums; of a convex problem some
 solution gives all copies the same slacks. So every sum over the examples weighs its terms, and the number of examples
-is the sum of their weights (docs/decisions/0009-parameters-follow-the-spec.md).
+is the sum of their weights (docs/decisions/0031-weights-are-copies.md).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -14,11 +15,16 @@ from kdsl.language.model import Model
 
 def check_keywords(model: Model, given: Iterable[str], solve: Callable[..., Any]) -> None:
     """A TypeError for a keyword that `bind` does not take; `solve` has those that were taken before."""
-    binding = [word for word, p in signature(bind).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for word in given:
+        binding = _of_binding()
         if word not in binding:
             own = [name for name, p in signature(solve).parameters.items() if p.kind is not p.VAR_KEYWORD]
             raise TypeError(f"solve(...) has no argument `{word}`: {_meant(model, word, [*own, *binding])}")
+
+
+@cache
+def _of_binding() -> list[str]:
+    return [word for word, p in signature(bind).parameters.items() if p.kind is p.KEYWORD_ONLY]
 
 
 def _meant(model: Model, word: str, known: Iterable[str]) -> str:
