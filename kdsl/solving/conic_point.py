@@ -17,9 +17,8 @@ from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.unknowns import HilbertUnknown
 
-_FLOOR = (
-    1e-8  # of the multiplier of a norm: where it is not active, it costs that at most; below it rounding costs more
-)
+# Of the multiplier of a norm: where it is not active, it costs that at most; below it rounding costs more.
+_FLOOR = 1e-8
 
 
 def joined(posed: Posed, lowered: Lowered, multipliers: Mapping[str, Array], vectors: Mapping[str, Floats]) -> Floats:

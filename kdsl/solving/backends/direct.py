@@ -25,7 +25,7 @@ from kdsl.solving.raw_solution import RawSolution, Status
 LARGEST = 20_000
 MATRICES, SINGULAR_MATRICES = 3, 8  # of H's size at a time: H with its symmetrisation or factors, or its eigenvectors
 REFINEMENTS = 5
-_WIDE = 1e-6  # of the largest number on H's diagonal: a smaller one has weights so unlike that each gets a unit of its own
+_WIDE = 1e-6  # of the largest number on H's diagonal: with a smaller one, each equation gets a unit of its own
 SINGLE_FROM, SINGLE_REFINEMENTS = 2000, 15  # equations from which single precision is tried, and its refinements
 EPS, SINGLE_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps)
 
@@ -47,7 +47,9 @@ def solve_system(H: Floats, p: Floats, A: Floats, a: Floats) -> Linear:
     size = np.diagonal(H)
     if size.min(initial=np.inf) < _WIDE * size.max(initial=0.0):
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
-        found = _solved(H * scale * scale[:, None], p * scale, A * scale, a)
+        scaled = H * scale
+        scaled *= scale[:, None]
+        found = _solved(scaled, p * scale, A * scale, a)
         return found._replace(t=found.t * scale, ray=None if found.ray is None else found.ray * scale)
     return _solved(H, p, A, a)
 
