@@ -76,9 +76,10 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
 
     matrix, _ = columns.matrix(posed.derivation.primal.objective, {}, posed, vectors_only=True)
     cost = cost + cp.sum(affine(matrix, np.zeros(1)))
-    stated = {}
+    stated, multipliers = {}, {}
     for condition in posed.derivation.primal.conditions:
         matrix, offset, keep = columns.rows(condition, posed)
+        multipliers[condition.label] = np.zeros(keep.shape)
         if len(offset):
             body = affine(matrix, offset)
             stated[condition.label] = (body == 0 if condition.equality else body <= 0, keep)
@@ -96,11 +97,8 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
         return ConicAnswer(str(error), 0, {}, {})
     if problem.status not in ("optimal", "optimal_inaccurate"):
         return ConicAnswer(str(problem.status), 0, {}, {})
-    multipliers = {}
     for label, (constraint, keep) in stated.items():
-        value = np.zeros(keep.shape)
-        value[keep] = np.asarray(constraint.dual_value).reshape(-1)
-        multipliers[label] = value
+        multipliers[label][keep] = np.asarray(constraint.dual_value).reshape(-1)
     vectors = {family.name: variables[family.name].value @ family.back for family in columns.families}
     iterations = int(getattr(problem.solver_stats, "num_iters", None) or 0)
     return ConicAnswer(str(problem.status), iterations, vectors, multipliers)

@@ -91,7 +91,10 @@ def by_columns(factor: Floats, weights: Weights, e: Floats) -> Direction:
     """The same for G = F F': then F's = -(I + F'BF)^-1 F'e."""
     core = weights.between(factor)
     core[np.diag_indices_from(core)] += 1.0
-    image = -(factor @ la.solve(core, factor.T @ e, assume_a="pos", check_finite=False))
+    try:
+        image = -(factor @ la.solve(core, factor.T @ e, assume_a="pos", check_finite=False))
+    except la.LinAlgError:
+        return Direction(np.zeros_like(e), np.zeros_like(e), 0, INDEFINITE)
     return Direction(-weights.times(image) - e, image)
 
 

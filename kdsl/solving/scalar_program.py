@@ -1,9 +1,7 @@
-"""The scalar problem by general solvers: a linear program, a polished quadratic one, or a conic one for entropies."""
+"""The scalar problem by general solvers, a linear program or a polished quadratic one, and its cost as a conic one."""
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +14,6 @@ from kdsl.solving.general_qp import minimise_convex
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 
-_ACCURACIES = (1e-11, 1e-8)  # the second where rounding is in the way of the first
-
 
 def least_scalars(problem: ScalarProblem) -> Floats:
     """A minimiser z of the scalar problem."""
@@ -27,23 +23,6 @@ def least_scalars(problem: ScalarProblem) -> Floats:
             return vertex
     answer, _ = minimise_convex(_quadratic_program(problem))
     return np.asarray(answer.x[: problem.size], dtype=np.float64)
-
-
-def least_scalars_conic(problem: ScalarProblem) -> Floats:
-    """A minimiser z where logistic or multinomial losses stand beside slacks and conditions."""
-    import cvxpy as cp
-
-    x, cost, constraints = conic_cost(problem)
-    body, equal = problem.matrix @ x[: problem.size] + problem.offset, problem.equality
-    constraints += [body[np.flatnonzero(equal)] == 0, body[np.flatnonzero(~equal)] <= 0]
-    program = cp.Problem(cp.Minimize(cost), constraints)
-    for accuracy in _ACCURACIES:
-        with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
-            warnings.simplefilter("ignore")  # how exact it is, the certificate says
-            program.solve(solver=cp.CLARABEL, tol_gap_abs=accuracy, tol_gap_rel=accuracy, tol_feas=accuracy)
-        if x.value is not None:
-            return np.asarray(x.value[: problem.size], dtype=np.float64)
-    return np.zeros(problem.size)
 
 
 def conic_cost(problem: ScalarProblem) -> tuple[Any, Any, list[Any]]:

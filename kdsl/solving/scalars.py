@@ -10,7 +10,7 @@ one (scalar_program.py).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,8 +20,8 @@ from kdsl.solving.directions import directions_of
 from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_minimum
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
-from kdsl.solving.scalar_program import least_scalars, least_scalars_conic
-from kdsl.solving.smooth_scalars import along_one, along_several
+from kdsl.solving.scalar_program import least_scalars
+from kdsl.solving.smooth_scalars import along_one, along_several, by_programs
 from kdsl.solving.sparse_forms import Entries
 
 _FEW = 64  # scalars beside the slacks up to which their slopes are taken as a dense array
@@ -60,21 +60,17 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
 
 
 def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
-    """By Newton's method where equations define every slack and hold the rest; along one scalar; as a conic program."""
+    """By Newton's method where equations define every slack and hold the rest; one by one; by programs."""
     if lines is None:
-        return least_scalars_conic(problem)
+        return by_programs(problem)
     rows, offset, equality = lines.hard
     if not problem.losses and lines.are_fixed:
         origin, basis = _solutions(rows[equality], offset[equality])
         z = along_several(problem, lines.at(origin), lines.directions(basis))
         if (rows[~equality] @ z[lines.few] + offset[~equality] <= 0).all():
             return z
-    if len(lines.few) == 1:
-        low, high = _interval(rows[:, 0], offset, equality)
-        if low > high:
-            low = high = 0.5 * (low + high)
-        return lines.at(np.array([along_one(problem, lines.moving, low, high)]))
-    return lines.at(least_scalars_conic(problem)[lines.few])
+    v = lines.smooth_one_by_one()
+    return lines.at(by_programs(problem)[lines.few] if v is None else v)
 
 
 def _solutions(rows: Floats, offset: Floats) -> tuple[Floats, Floats]:
@@ -135,7 +131,11 @@ class _Lines:
 
     @cached_property
     def slope(self) -> Floats:
-        return np.asarray(self.slopes.toarray()[:, 0])
+        return np.asarray(self._columns[:, 0])
+
+    @cached_property
+    def _columns(self) -> Floats:
+        return np.asarray(self.slopes.toarray())
 
     @cached_property
     def first(self) -> Floats:
@@ -222,19 +222,28 @@ class _Lines:
         free = (left, right) if is_wider((left, right), _POINT) else None
         return Scalars(self.at(np.array([middle])), free, column)
 
-    def one_by_one(self) -> Floats | None:
-        """The other scalars where no slack and no row sees two of them (a bias for each group); None elsewhere."""
-        rows, offset, equality = self.hard
+    def _alone(self) -> NDArray[np.int64] | None:
+        """The scalar that each slack sees, -1 for none, where no slack and no row sees two of them; None elsewhere."""
+        rows, _, _ = self.hard
         seen = sp.csr_array(self.slopes)
         seen.eliminate_zeros()
         several = np.diff(seen.indptr) > 1
-        if self.problem.losses or several.any() or np.any(np.count_nonzero(rows, axis=1) > 1):
+        if several.any() or np.any(np.count_nonzero(rows, axis=1) > 1):
             return None
         scalar = np.full(len(self.slacks), -1)
         line = np.flatnonzero(np.diff(seen.indptr))
         scalar[self.owner[line]] = seen.indices
-        if np.any(scalar[self.owner[line]] != seen.indices):
+        return None if np.any(scalar[self.owner[line]] != seen.indices) else scalar
+
+    def one_by_one(self) -> Floats | None:
+        """The other scalars where no slack and no row sees two of them (a bias for each group); None elsewhere."""
+        rows, offset, equality = self.hard
+        scalar = None if self.problem.losses else self._alone()
+        if scalar is None:
             return None
+        seen = sp.csr_array(self.slopes)
+        seen.eliminate_zeros()
+        line = np.flatnonzero(np.diff(seen.indptr))
         v, rise = np.zeros(len(self.few)), np.zeros(len(self.owner))
         rise[line] = seen.data
         for j in range(len(v)):
@@ -253,6 +262,21 @@ class _Lines:
                 self.bend,
             )
             v[j] = part.minimise().z[self.few[j]]
+        return v
+
+    def smooth_one_by_one(self) -> Floats | None:
+        """The same beside smooth losses, where none of them sees two scalars either."""
+        scalar = self._alone()
+        if scalar is None or any(loss.columns.shape[1] > 1 for loss in self.problem.smooth):
+            return None
+        rows, offset, equality = self.hard
+        v = np.zeros(len(self.few))
+        for j in range(len(v)):
+            here = np.flatnonzero(rows[:, j])
+            low, high = _interval(rows[here, j], offset[here], equality[here])
+            if low > high:
+                low = high = 0.5 * (low + high)
+            v[j] = along_one(self.problem, partial(self.moving, v.copy(), j), low, high)
         return v
 
     def turned(self) -> Floats | None:
@@ -399,12 +423,13 @@ class _Lines:
         result[self.slacks[self.owner]] = self.slopes @ basis
         return result
 
-    def moving(self, v: float) -> tuple[Floats, Floats]:
-        """`at` for one scalar, and its derivative where no two lines meet."""
-        z, rates = self.at(np.array([v])), np.zeros(self.problem.size)
-        rates[self.few] = 1.0
-        active = self._active(self.slope * v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
-        rates[self.slacks[self.owner[active]]] = self.slope[active]
+    def moving(self, v: Floats, j: int, at: float) -> tuple[Floats, Floats]:
+        """`at` where scalar j of v has that value, and the derivative by it where no two lines meet."""
+        v[j] = at
+        z, rates = self.at(v), np.zeros(self.problem.size)
+        rates[self.few[j]] = 1.0
+        active = self._active(self.slopes @ v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
+        rates[self.slacks[self.owner[active]]] = self._columns[active, j]
         return z, rates
 
     def at(self, v: Floats) -> Floats:

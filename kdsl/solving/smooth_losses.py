@@ -51,3 +51,15 @@ class SmoothLoss:
         """A matrix that the curvature is below everywhere: by a quarter of each score, or half (Boehning 1992)."""
         share = 0.25 if self.target is None else 0.5
         return np.asarray(share * np.einsum("i,ikm,ikn->mn", self.weight, directions, directions, optimize=True))
+
+    def hessian(self, z: Floats, added: float) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """(rows, columns, entries) of the second derivatives by z, and that share of the most that they can be."""
+        r, count = z[self.columns], self.columns.shape[1]
+        if self.target is None:
+            share = np.exp(-np.logaddexp(0.0, r))
+            blocks = (share * (1.0 - share) + 0.25 * added)[:, :, None]
+        else:
+            shares = np.exp(r - np.logaddexp.reduce(r, axis=1)[:, None])
+            blocks = (shares + 0.5 * added)[:, :, None] * np.eye(count) - shares[:, :, None] * shares[:, None, :]
+        rows, columns = np.repeat(self.columns, count, axis=1), np.tile(self.columns, (1, count))
+        return rows.reshape(-1), columns.reshape(-1), (self.weight[:, None, None] * blocks).reshape(-1)

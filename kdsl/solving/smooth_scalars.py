@@ -1,26 +1,31 @@
 """Minimises a scalar problem with logistic or multinomial losses: by bisection along one scalar, or by Newton.
 
-Both go through tails where a loss is flat but for rounding: the first brackets the change of sign of the derivative,
-the second bounds its steps by a curvature that the losses have nowhere (Levenberg-Marquardt in that metric), so that
-every step descends at the latest when it is as short as that.
+They go through tails where a loss is flat but for rounding: bisection brackets the change of sign of the derivative,
+Newton's method bounds its steps by a curvature that the losses have nowhere (Levenberg-Marquardt in that metric), so
+that every step descends at the latest when it is as short as that. Among slacks and conditions a step is a quadratic
+program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.quiet_products import dot
 from kdsl.solving.scalar_problem import ScalarProblem
+from kdsl.solving.scalar_program import least_scalars
 
 _STEPS = 200
 _FLAT = 1e-16  # of the sizes of its terms where they are largest: a derivative that rounding cannot tell from 0
 _FARTHEST = 1e300
 _FIRST, _LEAST = 1e-3, 1e-12  # share of the largest curvature that is added to the one there
 _LEVEL = 1e-16  # of the value: a decrease below it is none
+_PROGRAMS, _LEAST_OF_PROGRAM, _LEVEL_OF_PROGRAM = 60, 1e-6, 1e-11  # the same for steps that are programs
 
 
 def along_one(problem: ScalarProblem, line: Callable[[float], tuple[Floats, Floats]], low: float, high: float) -> float:
@@ -77,3 +82,38 @@ def along_several(problem: ScalarProblem, base: Floats, directions: Floats) -> F
         else:
             added = min(1.0, max(10.0 * added, _LEAST))
     return z
+
+
+def by_programs(problem: ScalarProblem) -> Floats:
+    """The least point among slacks, kinks and conditions: every step minimises all but a model of the smooth losses."""
+    z, added = least_scalars(_model(problem, np.zeros(problem.size), 1.0)), _FIRST
+    value = problem.value(z)
+    for _ in range(_PROGRAMS):
+        model = _model(problem, z, added)
+        ahead = least_scalars(model)
+        decrease = model.value(ahead) - model.value(z)
+        if decrease >= -_LEVEL_OF_PROGRAM * max(1.0, abs(value)):
+            if added <= _LEAST_OF_PROGRAM:
+                break
+            added = 0.01 * added
+            continue
+        level = problem.value(ahead)
+        if level <= value + 1e-4 * decrease:
+            z, value, added = ahead, level, 0.1 * added
+        elif added >= 1.0:
+            break  # what is left is rounding
+        else:
+            added = min(1.0, max(10.0 * added, _LEAST_OF_PROGRAM))
+    return z
+
+
+def _model(problem: ScalarProblem, z: Floats, added: float) -> ScalarProblem:
+    """The same with the smooth losses to the second order at z, that share of their largest curvature added."""
+    linear, quadratic = problem.linear.copy(), problem.quadratic
+    for loss in problem.smooth:
+        rows, columns, entries = loss.hessian(z, added)
+        hessian = sp.csc_array((entries, (rows, columns)), quadratic.shape)
+        np.add.at(linear, loss.columns, loss.slopes(z))
+        linear -= hessian @ z
+        quadratic = sp.csc_array(quadratic + hessian)
+    return replace(problem, linear=linear, quadratic=quadratic, smooth=())

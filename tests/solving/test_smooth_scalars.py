@@ -174,6 +174,56 @@ def test_conditions_that_contradict_each_other_are_named(conditions: list[str]) 
     assert told.value.diagnostics[0].code == "K621"
 
 
+GROUPS = """model groups
+index  i in 1..l, h in groups
+data   x[i] : input, y[i] : {-1, 1}, z[i] : real, g[i] : groups
+kernel k = linear
+var    w : H(k), b : real, c[h] : real
+minimize 1/2 ||w||^2 + sum[i] logistic(y[i] * F) + sum[i where y[i] = 1] logistic(F - z[i]) + HINGE + SQUARES
+subject to
+  up[i]: F <= 2
+predict value(t) = <w, phi(t)>
+"""
+
+
+@pytest.mark.parametrize("seed", [108, 230, 256, 3])
+@pytest.mark.parametrize("apart", [True, False], ids=["a bias each", "biases and one for all"])
+def test_several_scalars_among_kinks_and_conditions(seed: int, apart: bool) -> None:
+    rng = np.random.default_rng(seed)
+    points = 0.3 * rng.normal(size=(25, 2))
+    y = np.where(rng.normal(size=25) + points[:, 0] / 0.3 > 0, 1.0, -1.0)
+    z, g = 10 * rng.normal(size=25), rng.integers(0, 2, 25)
+    value = "(<w, phi(x[i])> + c[g[i]])" if apart else "(<w, phi(x[i])> + b + c[g[i]])"
+    text = GROUPS.replace("HINGE", "sum[i] squared_hinge(y[i] * F)").replace("F", value)
+    text = text.replace("SQUARES", "1/2 sum[h] c[h]^2" + (" + b^2" if apart else ""))
+    ours = solved(text, x=points, y=y, z=z, g=np.array(["p", "q"])[g])
+    w, b, c = cp.Variable(2), cp.Variable(), cp.Variable(2)
+    f = points @ w + np.eye(2)[g] @ c + (0 if apart else b)
+    cost = 0.5 * cp.sum_squares(w) + cp.sum(cp.logistic(-cp.multiply(y, f))) + 0.5 * cp.sum_squares(c)
+    cost += cp.sum(cp.logistic(-(f - z)[np.flatnonzero(y > 0)])) + cp.sum(cp.square(cp.pos(1 - cp.multiply(y, f))))
+    assert ours.status == "optimal", ours.message
+    assert ours.value == pytest.approx(least(cost, [f <= 2]), rel=2e-6)
+
+
+@pytest.mark.parametrize("empty", ["sum[i where g[i] = 5] absolute(F)", "sum[i where g[i] = 5] logistic(F)"])
+def test_a_loss_of_no_examples_beside_a_norm(empty: str) -> None:
+    """The conic solver has no multipliers for what has no members."""
+    some = f"sum[i] hinge(y[i] * {F})"
+    with_none = solved(text_of(BINARY, some + " + " + empty.replace("F", F)).replace("1/2 ||w||^2", "||w||"))
+    without = solved(text_of(BINARY, some).replace("1/2 ||w||^2", "||w||"))
+    assert with_none.status == without.status == "optimal"
+    assert with_none.value == pytest.approx(without.value, rel=1e-6)
+
+
+@pytest.mark.parametrize(("weights", "C"), [((1, 0, 1, 1), 1e3), ((2, 0, 1, 3), 1e2), ((1, 1e-300, 1, 1), 1e3)])
+def test_a_class_without_weight_takes_nothing_from_the_others(weights: tuple[float, ...], C: float) -> None:
+    points = np.array([[5.11, 5.07], [4.96, 4.96], [4.96, 5.15], [4.85, 5.18]])
+    objective = f"{C} * sum[i] s[i] * multinomial(<w[k], phi(x[i])> + b[k]; k, y[i])"
+    text = text_of(SEVERAL, objective).replace("y[i] : classes", "y[i] : classes, s[i] : real >= 0")
+    ours = solved(text, x=points, y=np.array(list("abaa")), s=np.array(weights))
+    assert ours.status == "optimal" and ours.value <= 1e-6
+
+
 # --------------------------------------------------------------- the methods by themselves
 
 
