@@ -75,7 +75,7 @@ class KernelMachine(SpecParameters):
         if len(kept) < 2:
             raise ValueError(f"fewer than two examples have a weight above zero: {len(kept)} sample is left")
         names = getattr(self, "feature_names_in_", None)
-        usable = None if leave_out_only(weights) or not reading.weight else weights
+        usable = None if leave_out_only(weights) or not (reading.weight or reading.total) else weights
         further = with_names(reading.model, data or {}, None if pairwise else names)
         everything = Examples(reading, own_format(X), y, usable, further, names, pairwise)
         return everything.take(kept), kept

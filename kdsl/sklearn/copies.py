@@ -16,6 +16,7 @@ from kdsl.language.model import Model
 from kdsl.language.parser import parse_spec_text
 from kdsl.language.printer import print_spec
 from kdsl.language.syntax import (
+    Comparison,
     ConstraintDecl,
     DataLine,
     Domain,
@@ -36,11 +37,15 @@ _POSITIVE = Domain("interval", lower=Number("0"), upper=Number("inf"), lower_ope
 
 
 class Copied(NamedTuple):
-    """The model with weights, its datum of weights, and that of their sum; "" where the model has no use for it."""
+    """The model with weights, its datum of weights, and that of their sum; "" where the model has no use for it.
+
+    `compares` says whether a filter compares examples: it may tell copies of one apart, which weights do not.
+    """
 
     model: Model
     weight: str
     total: str
+    compares: bool = False
 
 
 def with_copies(model: Model, input: str) -> Copied:
@@ -50,8 +55,8 @@ def with_copies(model: Model, input: str) -> Copied:
     taken = {token.text for token in scan(model.source)[0]}
     rewriting = _Rewriting(indices, size, _free("weight", taken), _free("total_weight", taken))
     spec = rewriting.spec(parse_spec_text(model.source), input)
-    if not rewriting.used:
-        return Copied(model, "", "")
+    if rewriting.compares or not rewriting.used:
+        return Copied(model, "", "", rewriting.compares)
     weight, total = (name if name in rewriting.used else "" for name in (rewriting.weight, rewriting.total))
     return Copied(parse_spec(format_source(print_spec(spec)), model.name), weight, total)
 
@@ -67,6 +72,7 @@ class _Rewriting:
     def __init__(self, indices: set[str], size: str, weight: str, total: str) -> None:
         self.indices, self.size, self.weight, self.total = indices, size, weight, total
         self.used: set[str] = set()
+        self.compares = False
 
     def spec(self, spec: Spec, input: str) -> Spec:
         statements = [self.tree(line, False) for line in spec.statements]
@@ -86,6 +92,8 @@ class _Rewriting:
         """A part of the syntax tree, rewritten where it is part of a `formula`: sizes of sets stay as they are."""
         if not isinstance(node, tuple):
             return node
+        if isinstance(node, Comparison) and {s.id for s in node[:2] if isinstance(s, Name)} & self.indices:
+            self.compares = True
         if formula and isinstance(node, Name) and node.id == self.size:
             self.used.add(self.total)
             return Name(self.total)

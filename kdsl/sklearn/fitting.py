@@ -167,9 +167,8 @@ class Task:
         if part.target is not None:
             arrays[reading.target] = part.target
         if own.weights is not None:
-            arrays[reading.weight] = own.weights
-            if reading.total:
-                arrays[reading.total] = own.weights.sum()
+            weighing = {reading.weight: own.weights, reading.total: own.weights.sum()}
+            arrays.update({name: value for name, value in weighing.items() if name})
         names = None if own.pairwise else own.names
         if names is None:
             arrays[reading.input] = own.X

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from kdsl.binding.table import Floats
 from kdsl.sklearn.copies import with_copies
+from kdsl.sklearn.errors import refusal
 from kdsl.sklearn.reading import Reading
 
 
@@ -39,5 +40,12 @@ def weighable(reading: Reading, weights: Floats | None) -> Reading:
     if reading.weight or leave_out_only(weights):
         return reading
     copied = with_copies(reading.model, reading.input)
+    if copied.compares:
+        raise refusal(
+            "K521",
+            f"the examples of `{reading.model.name}` cannot be weighed",
+            "an example of weight s is s copies of it, and a filter of the spec compares examples with one another",
+            "declare the weights in the spec, as a datum that multiplies its loss",
+        )
     clause = next(p for p in copied.model.predictions if p.kind == reading.clause.kind)
     return reading._replace(model=copied.model, clause=clause, weight=copied.weight, total=copied.total)

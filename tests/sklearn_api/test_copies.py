@@ -116,3 +116,41 @@ def test_the_model_that_was_given_stays_as_it_is() -> None:
     machine = KernelClassifier().fit(X, LABELS, np.full(40, 0.5))
     assert "weight" not in model_of(machine.spec).source
     assert machine.get_params() == KernelClassifier().get_params()
+
+
+@pytest.mark.parametrize("filter", ["i != j", "i < j"])
+def test_filters_that_tell_copies_apart_are_refused_weights(filter: str) -> None:
+    """Two copies of one example are a pair there, which a product of weights does not count."""
+    spec = parse_spec(
+        f"""model pairs
+index  i in 1..l, j in 1..l
+data   x[i] : input, y[i] : real
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), b : real
+minimize 1/2 ||w||^2 + 1/2*b^2 + sum[i, j where {filter}] squared(y[i] + y[j] - <w, phi(x[i]) + phi(x[j])> - 2*b)
+predict value(t) = <w, phi(t)> + b
+"""
+    )
+    assert KernelRegressor(spec).fit(X, VALUES).status_ == "optimal"
+    with pytest.raises(ValueError, match="compares examples with one another"):
+        KernelRegressor(spec).fit(X, VALUES, sample_weight=COUNTS.astype(float))
+
+
+def test_a_spec_may_need_nothing_but_the_sum_of_the_weights() -> None:
+    spec = parse_spec(
+        """model widest
+index  i in 1..l
+data   x[i] : input, y[i] : real
+param  C : in (0, inf) = 1
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), b : real, e : real >= 0
+minimize 1/2 ||w||^2 + C*l*e
+subject to
+  above[i]: y[i] - <w, phi(x[i])> - b <= e
+  below[i]: <w, phi(x[i])> + b - y[i] <= e
+predict value(t) = <w, phi(t)> + b
+"""
+    )
+    copies = KernelRegressor(spec, tol=EXACT).fit(np.repeat(X, COUNTS, axis=0), np.repeat(VALUES, COUNTS))
+    weighed = KernelRegressor(spec, tol=EXACT).fit(X, VALUES, sample_weight=COUNTS.astype(float))
+    assert weighed.certificate_.value == pytest.approx(copies.certificate_.value, rel=1e-7)
