@@ -153,10 +153,15 @@ class Fault(NamedTuple):
 
 
 def convexity_fault(f: Plq, domains: Domains) -> Fault | None:
-    """The first place where convexity is not certain, or None: a proof of convexity."""
+    """The first place where convexity is not certain, or None: a proof of convexity.
+
+    UnknownOrder where one of several pieces may be curved or straight: the conjugate is another function then.
+    """
     for n, piece in enumerate(f.pieces):
         if not domains.non_negative(piece.curvature):
             return Fault(n, None, piece.curvature)
+        if f.breaks and piece.curvature and not domains.positive(piece.curvature):
+            raise UnknownOrder(piece.curvature)
         if n:
             cut = f.breaks[n - 1]
             jump = piece.slope_at(cut) - f.pieces[n - 1].slope_at(cut)
@@ -274,17 +279,19 @@ def _roots(difference: Piece, domains: Domains) -> list[Poly]:
     """Where 1/2 q t^2 + c t + d vanishes, as rational expressions."""
     q, c, d = difference
     if not q:
-        return [] if not c else [-(d * _inverse(c))]
+        return [] if not c else [-(d * _inverse(c, domains))]
     if not d:
-        return [ZERO] if not c else [ZERO, -(c * _inverse(q)).scale(2)]
+        return [ZERO] if not c else [ZERO, -(c * _inverse(q, domains)).scale(2)]
     discriminant = c * c - (q * d).scale(2)
     if domains.positive(-discriminant):
         return []
     root = _square_root(discriminant)
-    return [(sign - c) * _inverse(q) for sign in (-root, root)]
+    return [(sign - c) * _inverse(q, domains) for sign in (-root, root)]
 
 
-def _inverse(poly: Poly) -> Poly:
+def _inverse(poly: Poly, domains: Domains) -> Poly:
+    if not (domains.positive(poly) or domains.positive(-poly)):
+        raise UnknownOrder(poly)
     try:
         return poly.inverse()
     except ValueError:

@@ -129,3 +129,22 @@ def test_a_crossing_that_is_no_fraction_is_refused_for_that_reason(definition: s
     (found,) = caught.value.diagnostics
     assert found.code == "K410"
     assert "cross at a point that is not a fraction" in found.message
+
+
+@pytest.mark.parametrize("loss", ["max(a * r, 1)", "a * max(r / 4, square(r))"])
+def test_a_break_that_goes_to_infinity_is_refused_where_it_does(loss: str) -> None:
+    """At a = 0 the first crosses nowhere and the second is straight: another loss, whose dual has other terms."""
+    text = f"""model ends
+index  i in 1..l
+data   x[i] : input, y[i] : real
+param  a : in [0, inf) = 1
+kernel k = linear
+loss   L(r; a) = {loss}
+var    w : H(k)
+minimize 1/2 ||w||^2 + sum[i] L(y[i] * <w, phi(x[i])>; a)
+predict value(t) = <w, phi(t)>
+"""
+    data = {"x": np.array([[1.0, 2.0], [-1.0, 0.5]]), "y": np.array([1.0, -1.0])}
+    assert solve(parse_spec(text), data, {"a": 0.5}).status == "optimal"
+    with pytest.raises(KdslError, match="K409"):
+        solve(parse_spec(text), data, {"a": 0})
