@@ -15,6 +15,7 @@ from kdsl.language import syntax as s
 from kdsl.language.diagnostics import Diagnostic, Label
 
 ROW = "t\x05"  # the free index over the new points
+_WRITTEN_OUT = 2  # a power up to which that of a sum is its products
 NEW = "\x05"  # what the new points are called, which no datum is
 
 _KEPT = "a prediction is made from a new point, and of the solution the expansions, their norms, scalars and parameters"
@@ -49,7 +50,9 @@ def decision_of(translator: Translator, clause: m.Prediction, scope: Scope) -> D
 
 
 def formula_of(translator: Translator, node: s.Expr, scope: Scope) -> Formula:
-    """A polynomial where `node` is one, else its outermost function of formulas."""
+    """A polynomial where `node` is one, else its outermost function of formulas; high powers are not written out."""
+    if isinstance(node, s.Pow) and node.exponent > _WRITTEN_OUT:
+        return Raised(formula_of(translator, node.base, scope), node.exponent)
     try:
         return translator.scalar(node, scope)
     except Untranslatable:

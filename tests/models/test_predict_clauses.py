@@ -205,3 +205,18 @@ def test_a_clause_about_the_training_data_is_solved_and_not_answered() -> None:
     assert solution.status == "optimal" and "K548" in {note.code for note in solution.warnings}
     with pytest.raises(KdslError, match="K548"):
         solution.predict(np.zeros((1, 2)))
+
+
+def test_a_high_power_of_a_sum_is_not_written_out() -> None:
+    text = """model classes
+index  i in 1..l, k in classes
+data   x[i] : input, y[i] : classes
+kernel q = linear
+var    w[k] : H(q), b[k] : real
+minimize 1/2*sum[k] ||w[k]||^2 + sum[k] b[k]^2 + sum[i] multinomial(<w[k], phi(x[i])> + b[k]; k, y[i])
+predict value(t) = (sum[k] <w[k], phi(t)>^2)^40
+"""
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    solution = kdsl.solve(kdsl.parse_spec(text), {"x": points, "y": np.arange(12) % 3})
+    simple = kdsl.solve(kdsl.parse_spec(text.replace("^40", "")), {"x": points, "y": np.arange(12) % 3})
+    assert solution.predict(points) == pytest.approx(simple.predict(points) ** 40, rel=1e-6)
