@@ -233,14 +233,14 @@ def _fill(form: EngineForm, start: Floats) -> Floats | None:
         totals = _class_totals(direction, form.target, np.array([v[part].sum() for part in parts]), lowest, highest)
     size = np.abs(form.target).max(initial=0.0)
     for part, total in zip(parts, totals, strict=True):
-        missing = float(total - v[part].sum())
+        missing, most = float(total - v[part].sum()), float(np.abs(v[part]).sum())
         bound = h.upper[part] if missing > 0 else h.lower[part]
         room = np.abs(bound - v[part])
         before = np.r_[0.0, np.cumsum(room)[:-1]]
         taken = np.clip(abs(missing) - before, 0.0, room)
         full = (taken == room) & np.isfinite(bound)
         v[part] = np.where(full, bound, v[part] + np.copysign(taken, missing))
-        if abs(total - v[part].sum()) > 1e-9 * (size + np.abs(v[part]).sum()):
+        if abs(total - v[part].sum()) > 1e-9 * (size + max(most, np.abs(v[part]).sum())):
             return None
     return v if (np.abs(direction @ totals - form.target) <= 1e-9 * (1.0 + np.abs(form.target))).all() else None
 

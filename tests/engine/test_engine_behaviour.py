@@ -318,6 +318,13 @@ def test_scans_find_the_extremes_at_any_place(isa, n, monkeypatch):
             assert got.status == "solved" and got.facts["kkt_gap"] <= tol
 
 
+def test_a_start_may_be_anywhere_where_only_0_meets_the_row():
+    rng = np.random.default_rng(1)
+    problem = svc(PointsGram(NativeKernel("gaussian", rng.normal(size=(10, 2)), 0.2)), np.ones(10), 1.0)
+    found = engine.solve(problem, start=np.abs(rng.normal(size=10)))
+    assert found.status == "solved" and np.abs(found.theta).max() <= 1e-15
+
+
 def test_a_warm_start_costs_less():
     X, y = two_clouds(1500)
     problem = svc(PointsGram(NativeKernel("gaussian", X, 0.2)), y, 1.0)
