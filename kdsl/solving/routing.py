@@ -22,8 +22,9 @@ LONG = 8  # coordinates for each of these
 LOOSE_ROWS = 2  # rows that coordinate descent meets without much ado
 READABLE = 200  # coordinates up to which the reference is quick enough to stand in for the engine
 EXPECTED = (200_000, 100)  # steps, and for each coordinate, within which the engine is done, but for a few problems
-PATIENTLY = 50_000  # coordinates up to which a steady backend may be asked after that
-STEADY = ("lowrank",)  # whose time hardly depends on the numbers in a problem, and who keep to a limit of time
+# Whose time hardly depends on the numbers in a problem, and who keep to a limit of time, with the coordinates up to
+# which they may be asked after that.
+STEADY = {"lowrank": 50_000, "qpsolvers:clarabel": 800}
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,10 @@ def route(facts: Facts, requested: str | None = None, tol: float = 1e-6) -> Rout
     fallback = [] if backend is fit[0] else [_fallback(fit[0].name, backend.name)]
     warnings = (*fallback, *_inexact(backend, tol))
     chosen = Route(backend, _reason(facts, backend.name), warnings, tuple(others))
-    if backend.name != "engine" or facts.size > PATIENTLY:
+    if backend.name != "engine":
         return chosen
-    steady = tuple(by_name[name] for name in STEADY if by_name[name].refusal(facts) is None)
+    able = (by_name[name] for name, most in STEADY.items() if facts.size <= most)
+    steady = tuple(one for one in able if one.refusal(facts) is None)
     return replace(chosen, steady=steady, expected=EXPECTED[0] + EXPECTED[1] * facts.size if steady else math.inf)
 
 

@@ -45,6 +45,14 @@ def test_a_large_price_is_met_by_an_interior_point(C: float) -> None:
     assert "not done after 270,000 steps" in str(found.warnings[0].why)
 
 
+def test_classes_that_a_cubic_kernel_hardly_tells_apart_are_met_by_one_too() -> None:
+    rng = np.random.default_rng(0)
+    data = {"x": rng.normal(size=(80, 2)), "y": rng.integers(0, 3, 80), "delta": 1 - np.eye(3)}
+    found = solve(read_model("multiclass_delta"), data, {"C": 100.0}, {"q": "poly(degree = 3)"})
+    assert (found.status, found.backend) == ("optimal", "qpsolvers:clarabel")
+    assert [warning.code for warning in found.warnings] == ["K608"]
+
+
 def test_the_same_input_gives_the_same_bits() -> None:
     """What is unusual is told in steps: no clock has a say."""
     first, second = overlapping(700, 1e6), overlapping(700, 1e6)
