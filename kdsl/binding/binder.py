@@ -264,7 +264,7 @@ def collect(
         except KdslError as error:
             errors.append(error)
             continue
-        feature_map = FeatureMap(raw.map.columns, names, fitted[names], raw.map.categories)
+        feature_map = FeatureMap(raw.map.columns, names, fitted[names], raw.map.categories, chosen=raw.map.chosen)
         maps[raw.datum.name] = feature_map
         points[raw.datum.name] = Points(feature_map.scaling.apply(raw.values), names, raw.source, raw.lines)
     return points, maps

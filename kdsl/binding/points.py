@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from kdsl.binding.delimited import is_number
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, count, fault, listing, nearest
+from kdsl.binding.numbered import called_as, never_seen, unseen
 from kdsl.binding.precomputed import test_points
 from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, as_double, headless, place
 
@@ -51,8 +52,10 @@ class Scaling:
         """In the precision of the features, computed in float64."""
         if self.kind == "none":
             return features if sp.issparse(features) else np.ascontiguousarray(features)
-        if sp.issparse(features):
+        if sp.issparse(features) and not self.offset.any():
             return sp.csr_array(features @ sp.diags_array(self.factor)).astype(features.dtype, copy=False)
+        if sp.issparse(features):
+            features = to_dense(features)
         return np.ascontiguousarray((features - self.offset) * self.factor, dtype=features.dtype)
 
 
@@ -104,7 +107,8 @@ class FeatureMap:
     `columns` are names in the table (without the prefix `lo.`), `categories` the values of those columns
     that are expanded one-hot, `names` the features that result, `scaling` what is applied at the end. Where
     the kernel is precomputed the columns are kernel values with the training points, and the column `self` of
-    a new table, if it has one, is the self-kernel diagonal.
+    a new table, if it has one, is the self-kernel diagonal. `chosen`: the user said which columns, so that others
+    are left out.
     """
 
     columns: tuple[str, ...]
@@ -112,6 +116,7 @@ class FeatureMap:
     scaling: Scaling
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     precomputed: bool = False
+    chosen: bool = False
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -119,15 +124,34 @@ class FeatureMap:
         return tuple(name for name in self.columns for _ in self.categories.get(name, ("",)))
 
     def apply(self, table: Table, prefix: str = "") -> Points:
-        """The points of a new table, with its columns found by name; missing values are an error."""
+        """The points of a new table, with its columns found by name; missing values are an error.
+
+        Features that training never saw come last, where the table has numbers for names: they were 0 in training.
+        """
+        if table.absent_is_zero:
+            table = called_as(self.columns, table, self.chosen)
         features = self.raw(table, prefix)
         check_finite(features, self.origins, table.source, table.lines, FILL)
         if self.precomputed:
+            if table.absent_is_zero and (extra := len(unseen(self.columns, table))):
+                raise never_seen(table, extra, "a precomputed kernel has no values with them")
             own = np.asarray(table.column("self"), dtype=np.float64) if "self" in table.names else None
             cross = test_points(to_dense(features), len(self.names), own, cite(table.source))
             return Points(cross, (*self.names, "self", "place"), table.source, table.lines)
-        scaled = self.scaling.apply(features)
-        return Points(scaled, self.names, table.source, table.lines)
+        points = Points(self.scaling.apply(features), self.names, table.source, table.lines)
+        return self.with_unseen(points, table) if table.absent_is_zero and not self.chosen else points
+
+    def with_unseen(self, points: Points, table: Table) -> Points:
+        """As if they had been columns of 0 in training, which no scaling moves or stretches."""
+        places = unseen(self.columns, table)
+        if len(places) == 0:
+            return points
+        names = [table.names[p] for p in places]
+        more = sp.csr_array(table.values[:, places])
+        check_finite(more, names, table.source, table.lines, FILL)
+        together = sp.csr_array(sp.hstack([sp.csr_array(points.features), more]))
+        features = together if sp.issparse(points.features) else to_dense(together)
+        return replace(points, features=features, names=(*points.names, *names))
 
     def apply_array(self, array: Matrix, source: str, diagonal: Floats | None = None) -> Points:
         """The points of an array whose columns are those of training, in the same order.

@@ -92,7 +92,7 @@ def raw_features(source: FromFeatures, sources: Mapping[str, Source]) -> Raw:
     names: list[str] = []
     for name in order:
         names += [f"{name}={word}" for word in categories[name]] if name in categories else [name]
-    feature_map = FeatureMap(order, tuple(names), no_scaling(len(names)), categories)
+    feature_map = FeatureMap(order, tuple(names), no_scaling(len(names)), categories, chosen=source.chosen)
     values = feature_map.raw(table, prefix)
     if sp.issparse(values) and sp.csr_array(values).nnz >= DENSE_SHARE * values.shape[0] * values.shape[1]:
         values = to_dense(values)

@@ -90,10 +90,11 @@ def record_features(feature_map: FeatureMap) -> dict[str, Any]:
     }
 
 
-def restore_features(record: Mapping[str, Any]) -> FeatureMap:
+def restore_features(record: Mapping[str, Any], chosen: bool = False) -> FeatureMap:
     scaling = Scaling(record["scaling"], np.array(record["offset"], float), np.array(record["factor"], float))
     categories = {name: tuple(words) for name, words in record["categories"].items()}
-    return FeatureMap(tuple(record["columns"]), tuple(record["names"]), scaling, categories, record["precomputed"])
+    columns, names = tuple(record["columns"]), tuple(record["names"])
+    return FeatureMap(columns, names, scaling, categories, record["precomputed"], chosen)
 
 
 def record_labels(labels: LabelMap | LabelSet) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class FromFeatures(NamedTuple):
     prefix: str
     names: tuple[str, ...]
     onehot: tuple[str, ...]
+    chosen: bool = False
 
 
 class FromDefault(NamedTuple):
@@ -290,7 +291,7 @@ def feature_source(
         others = tuple(f"{name}." for name in rivals if name != datum.name)
         columns = [c for c in table.order if c not in taken and not (others and c.startswith(others))]
         columns = [c for c in columns if c not in (table.label, "qid")] if table.label else columns
-    return chosen_features(datum, table, prefix, columns, request.onehot)
+    return chosen_features(datum, table, prefix, columns, request.onehot)._replace(chosen=bool(said))
 
 
 def shares_table(first: Datum, second: Datum) -> bool:

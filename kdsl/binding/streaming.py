@@ -20,20 +20,20 @@ from kdsl.binding.reading import DELIMITED, layout_of, read_by_content, read_tab
 from kdsl.binding.table import Table
 
 
-def read_blocks(path: str, rows: int = 10_000, header: bool | None = None) -> Iterator[Table]:
+def read_blocks(path: str, rows: int = 10_000, header: bool | None = None, base: int | None = None) -> Iterator[Table]:
     """Tables of at most `rows` rows. Delimited text is never held whole; other formats are read and then cut.
 
     Named arrays are one table: each has rows of its own.
     """
     stem = path[:-3] if path.lower().endswith(".gz") else path
     if path != "-" and os.path.splitext(stem)[1].lower() not in DELIMITED:
-        table = read_table(path, header=header)
+        table = read_table(path, header=header, base=base)
         if table.rows == 0 and not table.arrays:
             raise no_rows(path)
         yield from [table] if table.arrays else slices(table, rows)
         return
     with ExitStack() as files:
-        yield from text_blocks(open_lines(path, files), path, rows, header)
+        yield from text_blocks(open_lines(path, files), path, rows, header, base)
 
 
 def slices(table: Table, rows: int) -> Iterator[Table]:
@@ -58,7 +58,7 @@ def open_lines(path: str, files: ExitStack) -> IO[str]:
     return files.enter_context(io.TextIOWrapper(packed, encoding=encoding_of(first), newline=None))
 
 
-def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None) -> Iterator[Table]:
+def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None, base: int | None = None) -> Iterator[Table]:
     before = 0
     text, lines = next_lines(stream, path, max(rows, SAMPLE))
     while text and not text.strip():
@@ -69,7 +69,7 @@ def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None) -> I
     refuse_json(text, path)
     if path == "-" and layout_of(text) != "delimited":
         text += next_lines(stream, path, sys.maxsize)[0]
-        yield from slices(read_by_content(text, path, header, None), rows)
+        yield from slices(read_by_content(text, path, header, base), rows)
         return
     layout, names = read_head(text, path, header)
     while text:

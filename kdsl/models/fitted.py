@@ -12,8 +12,10 @@ from kdsl.binding.arrays import point_array
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import cite, count, fault, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
+from kdsl.binding.numbered import never_seen
 from kdsl.binding.opening import no_rows
-from kdsl.binding.points import FeatureMap, category_words
+from kdsl.binding.points import FeatureMap, Points, category_words
+from kdsl.binding.python_kernel import calls_python
 from kdsl.binding.raw import raw_array
 from kdsl.binding.sources import FromArray, find_array, unbound
 from kdsl.binding.table import place
@@ -116,6 +118,7 @@ class Fitted:
         name = next(iter(self.feature_maps))
         prefixed = all(f"{name}.{column}" in table.order for column in self.feature_map.columns)
         points = self.feature_map.apply(table, f"{name}." if prefixed else "")
+        self._check_width(points, table)
         found = {}
         for formal in self.clause.formals[1:]:
             column = self._column(formal)
@@ -160,8 +163,20 @@ class Fitted:
 
     def predict_both(self, points: Matrix, labels: Mapping[str, Ints]) -> tuple[Array, Array]:
         """(predictions in the user's labels, decision values), each expansion evaluated once."""
-        decision = self.predictor.decision(points, self.clause, labels)
+        decision = self.predictor.reaching(self._extra(points)).decision(points, self.clause, labels)
         return self.decode(self.predictor.answer(decision, self.clause)), decision
+
+    def _extra(self, points: Matrix) -> int:
+        """How many features of the points training never saw."""
+        return 0 if self.feature_map.precomputed else int(points.shape[1]) - len(self.feature_map.names)
+
+    def _check_width(self, points: Points, table: Table) -> None:
+        """Only a kernel that is a formula has a value at features that training never saw."""
+        extra, kernels = self._extra(points.features), self.predictor.kernels
+        if extra and not kernels:
+            raise never_seen(table, extra, "the model has no coefficients for them")
+        if extra and any(calls_python(kernel) for kernel in kernels.values()):
+            raise never_seen(table, extra, "a kernel in Python may be made for the features of training")
 
     def _set_of(self, formal: str) -> str:
         """The label set that a further formal runs over."""

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kdsl.algebra.numeric import Array
+from kdsl.binding.binder import named_features
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Kernel
@@ -267,11 +268,12 @@ def restored(container: Container, path: str, functions: Mapping[str, Function] 
         {name: int(value) for name, value in header["data"]["sizes"].items()},
         {name: restore_repair(name, record, arrays) for name, record in header["repairs"].items()},
     )
+    chosen = named_features(header["binding"].get("features"))
     label_maps = {name: restore_labels(record) for name, record in header["labels"].items()}
     label_sets = {name: restore_labels(record) for name, record in header["label_sets"].items()}
     fitted = Fitted(
         predictor,
-        {name: restore_features(record) for name, record in header["features"].items()},
+        {name: restore_features(record, name in chosen or "" in chosen) for name, record in header["features"].items()},
         {name: m for name, m in label_maps.items() if isinstance(m, LabelMap)},
         {name: m for name, m in label_sets.items() if isinstance(m, LabelSet)},
         dict(header["binding"].get("bindings", {})),

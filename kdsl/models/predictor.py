@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from kdsl.algebra.translate import Translator
 from kdsl.binding.clauses import unpredictable
 from kdsl.binding.distances import to_dense
 from kdsl.binding.kernels import Against, Kernel
+from kdsl.binding.numbered import widened
 from kdsl.binding.psd import Repair
 from kdsl.binding.table import Matrix, as_double
 from kdsl.language import syntax as s
@@ -73,6 +74,12 @@ class Predictor:
     def _expansions(self) -> dict[str, Against]:
         """What is prepared at the first prediction for those that follow."""
         return {}
+
+    def reaching(self, extra: int) -> Predictor:
+        """The same for points with so many features more, which are 0 in the support points."""
+        if extra == 0:
+            return self
+        return replace(self, support={name: widened(points, extra) for name, points in self.support.items()})
 
     def decision(
         self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None

@@ -41,7 +41,7 @@ class Voting(Fitted):
     def predict_both(self, points: Matrix, labels: Mapping[str, Ints]) -> tuple[Array, Array]:
         """(labels, one decision value for each pair)."""
         points = as_double(points)
-        support = self.predictor.support[self._space]
+        support = self.predictor.reaching(self._extra(points)).support[self._space]
         step = block_rows(support.shape[0], DEFAULT_MEMORY)
         starts = range(0, max(points.shape[0], 1), step)
         decision = np.concatenate([self._decisions(points[start : start + step], support) for start in starts])

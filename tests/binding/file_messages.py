@@ -13,6 +13,7 @@ from binding_models import REGRESSION
 from message_tools import EYE, cases, data, write
 
 from kdsl.binding.arrays import point_array
+from kdsl.binding.numbered import called_as
 from kdsl.binding.reading import read_table
 from kdsl.binding.streaming import read_blocks
 from kdsl.binding.svmlight import read_svmlight
@@ -165,6 +166,14 @@ def k512_twice():
 
 def k513():
     read_svmlight("+1 1:0.5\n-1 0:1 2:4\n", "train.svm", base=1)
+
+
+def k513_model_from_1():
+    called_as(("f1", "f2"), read_svmlight("1 0:1 1:2\n", "new.svm"), False)
+
+
+def k513_model_from_0():
+    called_as(("f0", "f1"), read_svmlight("1 1:1 2:2\n", "new.svm"), False)
 
 
 def k514():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from binding_models import BINARY, COSTS, MULTICLASS, NOVELTY, PAIRS, REGRESSION, WEIGHTED, X, datum
 from message_tools import EYE, POINT, cases, data, table, write
@@ -135,6 +137,16 @@ def k527_shared():
 def k527_new_array():
     bound = bind(BINARY, tables_from_data(BINARY, {"x": EYE, "y": [0, 1, 1]}))
     bound.feature_maps["x"].apply_array(np.eye(2), "the new array")
+
+
+def k527_numbers():
+    fitted = bind(BINARY, {"": write("age,income,y\n1,2,0\n3,4,1\n")}).feature_maps["x"]
+    fitted.apply(read_table(write("1 1:2 2:3 3:4\n", "new.svm")))
+
+
+def k527_unseen():
+    fitted = bind(BINARY, {"": write("1 1:2 2:1\n-1 1:1 2:2\n", "train.svm")}).feature_maps["x"]
+    replace(fitted, precomputed=True).apply(read_table(write("1 1:3 2:4 3:2\n", "new.svm")))
 
 
 def k528():

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kdsl.cli.binding_options import add_function_options, add_resource_options, functions_of
+from kdsl.cli.binding_options import add_base_option, add_function_options, add_resource_options, functions_of
 from kdsl.cli.terminal import Console
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--clause", metavar="KIND", help="the predict clause that answers, where it is not the first")
     parser.add_argument("--decision", action="store_true", help="print the decision values too")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write to FILE instead of standard output")
+    add_base_option(parser)
     add_function_options(parser)
     add_resource_options(parser)
 
@@ -64,7 +65,7 @@ def _lines(loaded: LoadedModel, arguments: Namespace, console: Console) -> Itera
     rows = max(1, min(ROWS, (arguments.memory or DEFAULT_MEMORY) // (8 * COPIES * max(1, features))))
     done, titled = 0, False
     with Watch(console, arguments.quiet) as watch:
-        for table in read_blocks(arguments.data, rows):
+        for table in read_blocks(arguments.data, rows, base=arguments.index_base):
             predicted, decision = _both(fitted, table)
             if not titled:
                 titled = True
