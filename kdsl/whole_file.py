@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
+import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 KEPT = "what was there before is unchanged"
+OPEN_FILES = re.compile(r"/dev/fd|/proc/self/(task/\d+/)?fd")  # the folders where they have names
+LINKS = 40  # as many as the system follows
 EARLY = "this was tried before the work whose result it is to hold"
 
 
@@ -34,16 +38,12 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
     The permissions of a file that is replaced stay as they are.
     """
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-        try:
-            with open(target, "wb") as special:  # a pipe or a device is written to, not replaced
-                yield special
-        except OSError as error:
-            if error.filename is None and error.errno != errno.EPIPE:
-                raise Unwritable(error.errno or 0, path, "it is a pipe or a device") from None
-            raise
+    number = _descriptor(path)
+    if number is not None or (os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)):
+        with _written_to(path, number) as special:
+            yield special
         return
+    target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.urandom(4).hex()}.part")
     try:
         with open(temporary, "xb") as file:
@@ -62,6 +62,34 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     _sync_folder(os.path.dirname(target))
 
 
+@contextlib.contextmanager
+def _written_to(path: str, number: int | None) -> Iterator[BinaryIO]:
+    """A pipe, a device or what is open already, where it stands: after what was printed there before."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    try:
+        with open(path if number is None else os.dup(number), "wb") as special:
+            yield special
+    except OSError as error:
+        if error.filename is None and error.errno != errno.EPIPE:
+            raise Unwritable(error.errno or 0, path, "it is a pipe or a device") from None
+        raise
+
+
+def _descriptor(path: str) -> int | None:
+    """The number of this process's open file that `path` names, such as `/dev/stdout`; links are followed."""
+    for _ in range(LINKS):
+        folder, name = os.path.split(os.path.abspath(path))
+        folder = os.path.realpath(folder)
+        if name.isdecimal() and OPEN_FILES.fullmatch(folder.replace(f"/proc/{os.getpid()}/", "/proc/self/", 1)):
+            return int(name)
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(folder, os.readlink(path))
+    return None
+
+
 def write_whole(path: str, text: str) -> None:
     """Text in UTF-8, its line ends as they are."""
     with replacing(path) as file:
@@ -70,8 +98,15 @@ def write_whole(path: str, text: str) -> None:
 
 def check_place(path: str) -> None:
     """Raises Unwritable where a file could not be written, before the work of which it is to hold the result."""
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
+    number = _descriptor(path)
+    if number is not None:
+        try:
+            os.write(number, b"")
+        except OSError as error:
+            raise Unwritable(error.errno or 0, path, EARLY) from None
+        return
+    target = path if os.path.exists(path) else os.path.realpath(path)
+    folder = os.path.dirname(os.path.abspath(target))
     if os.path.isdir(target):
         raise Unwritable(errno.EISDIR, path, EARLY)
     if not os.path.isdir(folder):
