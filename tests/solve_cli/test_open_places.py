@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kdsl.models.model_file import load_model
@@ -55,6 +57,15 @@ def test_a_model_stands_after_the_report(folder: Path) -> None:
     assert json.loads(report + b"}")["status"] == "optimal"
     (folder / "again.kdsl").write_bytes(model)
     assert load_model(folder / "again.kdsl").status == "optimal"
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/stdout"])
+def test_a_program_has_its_answer_there(place: str, folder: Path) -> None:
+    np.savez(folder / "p.npz", P=np.eye(2), q=np.ones(2))
+    done = kdsl(folder, f"qp p.npz -o {place}", redirect="| cat")
+    assert b"optimal" in done.stdout and done.stderr == b""
+    if place == "/dev/stdout":
+        assert np.allclose(np.load(io.BytesIO(done.stdout[done.stdout.index(b"PK\x03\x04") :]))["x"], -1)
 
 
 def test_what_is_not_open_for_writing_is_found_before_the_work(tmp_path: Path) -> None:

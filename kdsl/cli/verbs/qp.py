@@ -72,12 +72,16 @@ def _read(path: str) -> ExplicitQP:
 
 def _write(path: str, found: QPSolution) -> None:
     """The whole file or the old one."""
+    import io
+
     import numpy as np
 
     from kdsl.whole_file import replacing
 
+    content = io.BytesIO()  # savez goes back in its file, which a pipe or a device cannot
+    np.savez(content, x=found.x, y=found.y, z=found.z)
     with replacing(path) as file:
-        np.savez(file, x=found.x, y=found.y, z=found.z)
+        file.write(content.getbuffer())
 
 
 def _text(path: str, program: ExplicitQP, found: QPSolution) -> str:
