@@ -25,10 +25,8 @@ JSON_START = re.compile(r'\s*(\{\s*["}]|\[\s*[\[{"\]])')  # no CSV, svmlight or 
 
 def read_bytes(path: str) -> bytes:
     """The content of a file (`-` is standard input), with gz undone."""
-    if path == "-":
-        return sys.stdin.buffer.read()
     try:
-        content = Path(path).read_bytes()
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except FileNotFoundError:
         raise missing_file(path) from None
     except IsADirectoryError:

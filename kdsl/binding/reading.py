@@ -23,6 +23,12 @@ DELIMITED = (".csv", ".tsv", ".tab")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 FRAMES = {".parquet": "Parquet", ".pq": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
 NUMPY = {".npy": "npy", ".npz": "zip (npz or a spreadsheet)"}
+READERS = {
+    "Parquet": read_parquet,
+    "Arrow": read_arrow,
+    "npy": read_npy,
+    "zip (npz or a spreadsheet)": read_npz,
+}
 SVMLIGHT_LINE = re.compile(r"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 FIRST_LINE = re.compile(r"\S[^\n]*")
 
@@ -49,17 +55,19 @@ def read_table(data: Any, *, header: bool | None = None, base: int | None = None
 
 
 def read_file(path: str, header: bool | None, base: int | None) -> Table:
+    return read_content(read_bytes(path), path, header, base)
+
+
+def read_content(content: bytes, path: str, header: bool | None, base: int | None) -> Table:
+    """By the ending of the path; what comes from standard input has none, and goes by its first bytes."""
     stem = path[:-3] if path.lower().endswith(".gz") else path
     ending = os.path.splitext(stem)[1].lower()
-    content = read_bytes(path)
     if not content:
         raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
-    if ending in FRAMES:
-        check_kind(content, path, FRAMES[ending])
-        return (read_parquet if FRAMES[ending] == "Parquet" else read_arrow)(content, path)
-    if ending in NUMPY:
-        check_kind(content, path, NUMPY[ending])
-        return (read_npy if ending == ".npy" else read_npz)(content, path)
+    kind = kind_of(content) if path == "-" else (FRAMES | NUMPY).get(ending, "")
+    if kind in READERS:
+        check_kind(content, path, kind)
+        return READERS[kind](content, path)
     text = decode(content, path)
     if ending in SVMLIGHT:
         return read_svmlight(text, path, base)

@@ -16,7 +16,7 @@ import numpy as np
 from kdsl.binding.delimited import SAMPLE, drop_unnamed, read_body, read_head
 from kdsl.binding.faults import fault
 from kdsl.binding.opening import encoding_of, kind_of, missing_file, no_rows, refuse_json, refuse_nul
-from kdsl.binding.reading import DELIMITED, layout_of, read_by_content, read_table
+from kdsl.binding.reading import DELIMITED, layout_of, read_by_content, read_content, read_table
 from kdsl.binding.table import Table
 
 
@@ -27,13 +27,21 @@ def read_blocks(path: str, rows: int = 10_000, header: bool | None = None, base:
     """
     stem = path[:-3] if path.lower().endswith(".gz") else path
     if path != "-" and os.path.splitext(stem)[1].lower() not in DELIMITED:
-        table = read_table(path, header=header, base=base)
-        if table.rows == 0 and not table.arrays:
-            raise no_rows(path)
-        yield from [table] if table.arrays else slices(table, rows)
+        yield from cut(read_table(path, header=header, base=base), rows)
         return
     with ExitStack() as files:
-        yield from text_blocks(open_lines(path, files), path, rows, header, base)
+        stream = open_stream(path, files)
+        first = stream.peek(8)
+        if kind_of(first):
+            yield from cut(read_content(stream.read(), path, header, base), rows)
+        else:
+            yield from text_blocks(as_lines(stream, first, files), path, rows, header, base)
+
+
+def cut(table: Table, rows: int) -> Iterator[Table]:
+    if table.rows == 0 and not table.arrays:
+        raise no_rows(table.source)
+    yield from [table] if table.arrays else slices(table, rows)
 
 
 def slices(table: Table, rows: int) -> Iterator[Table]:
@@ -41,20 +49,21 @@ def slices(table: Table, rows: int) -> Iterator[Table]:
         yield table.take(np.arange(start, min(table.rows, start + rows)))
 
 
-def open_lines(path: str, files: ExitStack) -> IO[str]:
-    """The file as lines of UTF-8, with gz undone on the way; `files` closes what is opened."""
+def open_stream(path: str, files: ExitStack) -> io.BufferedReader:
+    """The bytes of a file, or of standard input; `files` closes what is opened."""
     if path == "-":
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline=None)
+        return io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
     try:
-        raw = files.enter_context(io.BufferedReader(io.FileIO(path)))
+        return files.enter_context(io.BufferedReader(io.FileIO(path)))
     except FileNotFoundError:
         raise missing_file(path) from None
     except OSError as error:
         raise fault("K502", f"cannot read `{path}`", error.strerror or str(error), "check its permissions") from None
-    first = raw.peek(8)
-    if kind_of(first):
-        read_table(path)
-    packed = files.enter_context(gzip.GzipFile(fileobj=raw)) if first[:2] == b"\x1f\x8b" else raw
+
+
+def as_lines(stream: io.BufferedReader, first: bytes, files: ExitStack) -> IO[str]:
+    """Lines of UTF-8, or of UTF-16 with its mark, with gz undone on the way."""
+    packed = files.enter_context(gzip.GzipFile(fileobj=stream)) if first[:2] == b"\x1f\x8b" else stream
     return files.enter_context(io.TextIOWrapper(packed, encoding=encoding_of(first), newline=None))
 
 

@@ -113,6 +113,38 @@ def test_svmlight_from_standard_input_is_what_it_is_in_a_file(tmp_path: Path, mo
     assert outcome.out == kdsl("predict", path, table, "--decision").out
 
 
+def packed_tables(x: np.ndarray) -> dict[str, bytes]:
+    """The same points in every format that its first bytes give away."""
+    import gzip
+
+    import pyarrow as pa
+    import pyarrow.feather as feather
+    import pyarrow.parquet as pq
+
+    frame = pa.table({"u": x[:, 0], "v": x[:, 1]})
+    files = {name: io.BytesIO() for name in ("npy", "npz", "parquet", "arrow")}
+    np.save(files["npy"], x)
+    np.savez(files["npz"], x=x)
+    pq.write_table(frame, files["parquet"])
+    feather.write_feather(frame, files["arrow"], compression="uncompressed")
+    text = "u,v\n" + "".join(f"{u!r},{v!r}\n" for u, v in x.tolist())
+    found = {name: file.getvalue() for name, file in files.items()}
+    return found | {"csv.gz": gzip.compress(text.encode()), "csv": text.encode("utf-16")}
+
+
+@pytest.mark.parametrize("name", ["npy", "npz", "parquet", "arrow", "csv.gz", "csv"])
+def test_standard_input_goes_by_its_first_bytes(
+    name: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, path = packed_tables(np.random.default_rng(1).normal(size=(20, 2)))[name], tmp_path / f"new.{name}"
+    path.write_bytes(content)
+    expected = kdsl("predict", model, path, "--decision")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    outcome = kdsl("predict", model, "-", "--decision")
+    assert outcome == expected._replace(err=expected.err.replace(str(path), "-"))
+    assert outcome.code == (1 if name == "npy" else 0)  # an array has no names: it is refused as a file is
+
+
 def test_a_word_in_a_new_point_gets_advice_that_predict_can_take(model: Path, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("u,v\n1,2\nabc,3\n")
     outcome = kdsl("predict", model, tmp_path / "new.csv")

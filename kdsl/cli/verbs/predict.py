@@ -22,7 +22,7 @@ COPIES = 8  # of a block that may be in memory at once
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("model", help="a file that `kdsl solve -o` wrote")
     parser.add_argument(
-        "data", help="a table with the columns of training; - is CSV or svmlight text from standard input"
+        "data", help="a table with the columns of training; - is standard input, in any format of a table"
     )
     parser.add_argument("--clause", metavar="KIND", help="the predict clause that answers, where it is not the first")
     parser.add_argument("--decision", action="store_true", help="print the decision values too")
