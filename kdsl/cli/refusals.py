@@ -42,7 +42,8 @@ def print_object(found: Sequence[Diagnostic], arguments: Namespace, console: Con
         import json
 
         listed = [{"code": d.code, "message": d.message, "why": d.why, "help": d.help} for d in found]
-        console.out_file(json.dumps({"schema": SCHEMA, "status": "error", "diagnostics": listed}, indent=2) + "\n")
+        entry = {"schema": SCHEMA, "status": "error", "diagnostics": listed}
+        console.out_file(json.dumps(entry, indent=2, ensure_ascii=False) + "\n")
 
 
 def from_outside(error: Exception) -> Diagnostic:

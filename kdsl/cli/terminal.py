@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TextIO
+
+UNREAD = re.compile("[\udc80-\udcff]+")
+CLOSED = "standard output is closed"
 
 
 class Console:
@@ -18,7 +22,9 @@ class Console:
     def out(self, text: str) -> None:
         """Part of the result, for a reader: beyond ASCII only where the terminal shows it."""
         self.printed = True
-        _write(text.encode("ascii" if self.ascii else "utf-8", "backslashreplace").decode())
+        if sys.stdout is None:
+            raise OSError(CLOSED)
+        sys.stdout.write(text.encode("ascii" if self.ascii else "utf-8", "backslashreplace").decode())
 
     def out_file(self, text: str, path: str | None = None) -> None:
         """A result that is a file's content (JSON, LaTeX, HTML, a spec): UTF-8, whatever the terminal is.
@@ -27,11 +33,16 @@ class Console:
         """
         if path is None:
             self.printed = True
-            _write(text, utf8=True)
+            _write_bytes(with_paths(text).encode("utf-8", "backslashreplace"))
             return
         from kdsl.whole_file import write_whole
 
         write_whole(path, text)
+
+    def out_place(self, path: str) -> None:
+        """Where something was written, in the bytes that the system knows it by: what reads the line opens it."""
+        self.printed = True
+        _write_bytes(os.fsencode(path) + b"\n")
 
     def err(self, text: str) -> None:
         """A message; where nobody listens, the exit code must do."""
@@ -98,11 +109,13 @@ def discard_stdout() -> None:
             os.close(nowhere)
 
 
-def _write(text: str, utf8: bool = False) -> None:
+def with_paths(text: str) -> str:
+    """The text with the bytes of paths that the locale could not read (PEP 383) as UTF-8, or as U+FFFD."""
+    return UNREAD.sub(lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
+
+
+def _write_bytes(content: bytes) -> None:
     if sys.stdout is None:
-        raise OSError("standard output is closed")
-    if utf8:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    else:
-        sys.stdout.write(text)
+        raise OSError(CLOSED)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import signal
@@ -575,6 +576,27 @@ def test_every_shipped_spec_derives_in_ascii_where_the_terminal_has_no_more(
     assert (code, err) == (0, "")
     assert out.isascii()
     assert "\\u" not in out
+
+
+UNCOERCED = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths are bytes")
+@pytest.mark.parametrize("verb", ["check", "qp"])
+def test_json_has_the_characters_of_a_path_under_the_c_locale(verb: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kdsl", verb, "nö\udcff.kspec", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | UNCOERCED, capture_output=True, timeout=60)
+    assert "there is no file `nö\ufffd.kspec`" in json.loads(done.stdout.decode("utf-8"))["diagnostics"][0]["message"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths are bytes")
+@pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, UNCOERCED])
+def test_a_place_is_said_in_its_own_bytes(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("u,y\n0,-1\n1,-1\n2,1\n3,1\n")
+    for words in ("solve svm_1norm --data t.csv -q -o", "report --data t.csv -q"):
+        command = [sys.executable, "-m", "kdsl", *words.split(), "mö del.kdsl"]
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ | environment, capture_output=True, timeout=60)
+    assert done.stdout == "mö del.html\n".encode() and (tmp_path / "mö del.html").exists()
 
 
 def test_evidence_that_fails_ends_with_3(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

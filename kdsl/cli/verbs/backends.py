@@ -27,7 +27,7 @@ def run(arguments: Namespace, console: Console) -> int:
         import json
 
         listing = {"schema": SCHEMA, "backends": [_entry(backend) for backend in known]}
-        console.out_file(json.dumps(listing, indent=2) + "\n")
+        console.out_file(json.dumps(listing, indent=2, ensure_ascii=False) + "\n")
     else:
         here = [backend for backend in known if backend.installed()]
         absent = [backend for backend in known if not backend.installed()]

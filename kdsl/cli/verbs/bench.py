@@ -80,5 +80,5 @@ def run(arguments: Namespace, console: Console) -> int:
     if arguments.json:
         import json
 
-        console.out_file(json.dumps(listings, indent=2, allow_nan=False) + "\n")
+        console.out_file(json.dumps(listings, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return 3 if missed else 0

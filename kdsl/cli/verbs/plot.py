@@ -80,7 +80,7 @@ def _write(figure: Figure, output: str, console: Console) -> int:
     from kdsl.plot import save
 
     save(figure, output)
-    console.out(f"{output}\n")
+    console.out_place(output)
     return 0
 
 

@@ -51,7 +51,10 @@ def run(arguments: Namespace, console: Console) -> int:
     if arguments.json:
         import json
 
-        console.out_file(json.dumps(_entry(arguments.file, program, found, read), indent=2, allow_nan=False) + "\n")
+        console.out_file(
+            json.dumps(_entry(arguments.file, program, found, read), indent=2, ensure_ascii=False, allow_nan=False)
+            + "\n"
+        )
     else:
         report(found.warnings, source, console)
         console.out(_text(arguments.file, program, found))

@@ -39,6 +39,6 @@ def run(arguments: Namespace, console: Console) -> int:
         messages(found.findings, console)
         return FAILED
     write_report(account_of_model(found, with_data(found.loaded, tables)), arguments.output)
-    console.out(f"{arguments.output}\n")
+    console.out_place(arguments.output)
     messages(found.findings, console)
     return 0 if found.holds else FAILED

@@ -170,7 +170,7 @@ def _without_solution(
         import json
 
         entry = no_solution_entry(prepared.posed, none, {**prepared.seconds, "total": sum(prepared.seconds.values())})
-        console.out_file(json.dumps(entry, indent=2, allow_nan=False) + "\n")
+        console.out_file(json.dumps(entry, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         console.out(f"status  {none.status}\n")
     messages((*prepared.posed.bound.warnings, *none.diagnostics), console)
@@ -200,7 +200,7 @@ def _show(
         entry["warnings"] = [*(warning_entry(d) for d in found), *entry["warnings"]]
         if arguments.bounds is not None:
             entry["bounds"] = [bound.entry() for bound in _bounds(solution, arguments)]
-        console.out_file(json.dumps(entry, indent=2, allow_nan=False) + "\n")
+        console.out_file(json.dumps(entry, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         console.out(solution_text(solution))
         if arguments.bounds is not None:

@@ -80,7 +80,7 @@ def _json(found: Verification) -> str:
         ],
         "findings": [warning_entry(finding) for finding in found.findings],
     }
-    return json.dumps(entry, indent=2, allow_nan=False) + "\n"
+    return json.dumps(entry, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _text(found: Verification) -> str:
