@@ -105,3 +105,11 @@ def test_a_model_of_columns_has_no_coefficient_for_it(tmp_path: Path) -> None:
     assert kdsl("solve", "lasso", "--data", data, "-q", "-o", model).code == 0
     outcome = kdsl("predict", model, svmlight(tmp_path / "new.svm", X))
     assert outcome.code == 1 and "1 feature that training never saw" in outcome.err
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_points_are_scaled_as_those_of_training_were(scale: str, tmp_path: Path) -> None:
+    """Text that is nearly full trains as a dense matrix, whose scaling moves the points."""
+    data = svmlight(tmp_path / "t.svm", X + 3)
+    model = solved(data, "--scale", scale)
+    assert np.allclose(decisions(model, data), decisions(model, csv(tmp_path / "t.csv", X + 3, "f1,f2,f3")))
