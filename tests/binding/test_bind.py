@@ -349,7 +349,7 @@ def test_new_svmlight_points_may_lack_and_exceed_columns(tmp_path):
     (tmp_path / "b.svm").write_text("1 1:5 4:9\n")
     bound = bind(BINARY, {"": tmp_path / "a.svm"})
     np.testing.assert_array_equal(
-        np.asarray(bound.feature_maps["x"].apply(read_table(tmp_path / "b.svm")).features.toarray()), [[5, 0, 0]]
+        np.asarray(bound.feature_maps["x"].apply(read_table(tmp_path / "b.svm")).features.toarray()), [[5, 0, 0, 9]]
     )
 
 
