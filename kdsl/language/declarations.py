@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kdsl.language.constants import constant, is_infinite
 from kdsl.language.diagnostics import Label
+from kdsl.language.elsewhere import DOMAINS
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME
 from kdsl.language.model import Datum, Index, IndexSet, Interval, Kernel, Parameter, Variable
 from kdsl.language.names import NO_SET, undeclared_index, whole_tuples
@@ -313,7 +314,11 @@ def _labels(env: Environment, name: Name) -> IndexSet | None:
         return labelled
     sets = [other.name for other in env.symbols.values() if other.kind == "set"]
     near = nearest(name.id, [*sets, "real", "input"])
-    if symbol is not None and symbol.kind == "index" and not near:
+    if name.id == "H":
+        remedy = f"write `H({env.kernels()[0] if len(env.kernels()) == 1 else 'k'})`, the space of a kernel"
+    elif symbol is None and name.id.lower() in DOMAINS:
+        remedy = DOMAINS[name.id.lower()]
+    elif symbol is not None and symbol.kind == "index" and not near:
         remedy = f"name the set and write its name here: `index {name.id} in groups`, and `: groups`"
     else:
         remedy = f"did you mean `{near}`?" if near else f"declare an index over it: `index k in {name.id}`"

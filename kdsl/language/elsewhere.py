@@ -1,10 +1,14 @@
-"""How the functions of other languages are written here: inner products, norms, roots."""
+"""How the functions and domains of other languages are written here: inner products, norms, roots, `binary`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 _INNER = ("dot", "inner", "vdot")
+
+
+# Domains under the names that they have elsewhere, in small letters.
+DOMAINS = dict.fromkeys(("binary", "bool", "boolean"), "write `{-1, 1}` for data of two classes")
 
 
 def written_here(function: str, arguments: Sequence[str]) -> str:

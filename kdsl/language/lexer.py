@@ -132,6 +132,7 @@ SLIPS: dict[str, tuple[str, str, str]] = {
     "=>": ("GREATER_EQUAL", "K111", ">="),
     "**": ("POWER_SIGN", "K112", "^"),
     "&&": ("COMMA", "K111", ","),
+    "...": ("DOTDOT", "K111", ".."),
 }
 
 LATEX: dict[str, tuple[str, str]] = {
@@ -170,6 +171,7 @@ _MASTER = re.compile(
     rf"|(?P<NAME>[{_LETTERS}][{_LETTERS}0-9]*[{_PRIMES}]*)"
     rf"|(?P<NUMBER>[0-9]+/[0-9]+(?![0-9.eE]|[ \t]*[\^{SUPERSCRIPTS}])|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|∞)"
     rf"|(?P<POWER>\^[ \t]*[0-9]+(?![0-9]|\.[0-9]|[eE][+-]?[0-9])|[{SUPERSCRIPTS}]+)"
+    rf"|(?P<FULL_STOP>\.(?=[{_BLANKS}]*(?:[\r\n\#]|\Z)))"
     r"|(?P<NEWLINE>\r\n|\n|\r)"
     r"|(?P<COMMENT>\#[^\r\n]*)"
     r'|(?P<STRING>"[^"\r\n]*"?)'
@@ -227,6 +229,13 @@ def scan(text: str) -> tuple[list[Token], list[Diagnostic]]:
             piece = _power(piece, Span(start, position), faults)
         elif kind in ("COMMENT", "STRING"):
             _free_text(kind, piece, start, faults)
+        elif kind == "FULL_STOP":
+            faults.append(
+                Diagnostic(
+                    "K101", "a line has no full stop at its end", (Label(Span(start, position)),), help="delete it"
+                )
+            )
+            continue
         elif kind == "BAD" and bad_end == start:
             bad_end = position
             continue

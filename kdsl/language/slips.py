@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 from kdsl.language.diagnostics import Diagnostic, Label
@@ -11,6 +12,9 @@ from kdsl.language.lexer import KEYWORDS, RESERVED, Token
 from kdsl.language.scopes import FUNCTIONS
 from kdsl.language.syntax import Span
 from kdsl.language.terminals import OPERAND_ENDS, OPERAND_STARTS, OPERATORS, RELATIONS, SUMS
+from kdsl.language.wordings import RANGE_WORDS
+
+_MEANS = ("mean", "average", "avg")
 
 
 class Failure(NamedTuple):
@@ -61,6 +65,9 @@ def _exponent(failure: Failure) -> Diagnostic | None:
         return None
     message = "an exponent must be a whole number such as 2"
     hint = "for a root or a symbolic power, restate the problem with products and squares"
+    before, after = failure.before, failure.line[failure.position + 1 : failure.position + 4]
+    if before is not None and before.type == "NAME" and [token.text for token in after[:1]] == ["T"]:
+        hint = _inner_product(before.text, after[1:])
     return Diagnostic("K109", message, (_at(failure.token),), help=hint)
 
 
@@ -76,7 +83,7 @@ def _sum_without_index(failure: Failure) -> Diagnostic | None:
 
 
 def _indexed_function(failure: Failure) -> Diagnostic | None:
-    """`max[i] (...)`, or a sum with a capital letter."""
+    """`max[i] (...)`, `mean[i] ...`, or a sum with a capital letter."""
     before = failure.before
     if before is None or before.type != "RSQB" or not _is_factor(failure):
         return None
@@ -85,10 +92,12 @@ def _indexed_function(failure: Failure) -> Diagnostic | None:
     word = name.text.lower()
     if word in ("sum", "argmax"):
         return Diagnostic("K121", f"`{name.text}` is written `{word}`", (_at(name),), help=f"write {word}[i] ...")
-    if name.text not in FUNCTIONS:
-        return None
     message = f"`{name.text}` does not run over an index"
-    why = f"it takes its arguments in parentheses: {FUNCTIONS[name.text]}"
+    if word in _MEANS:
+        return Diagnostic("K121", message, (_at(name),), help="write 1/l * sum[i] ..., with `index i in 1..l`")
+    if name.text not in FUNCTIONS and word != "max":
+        return None
+    why = f"it takes its arguments in parentheses: {FUNCTIONS[word]}"
     hint = "for the largest of many, minimise an unknown t with a constraint for each: above[i]: r[i] <= t"
     return Diagnostic("K121", message, (_at(name),), why, hint if word == "max" else "")
 
@@ -111,6 +120,15 @@ def _trailing_range(failure: Failure) -> Diagnostic | None:
     hint = f"write {failure.line[0].text}[i]: ... and `index i in 1..l` above"
     message = "the range of a constraint stands in its label"
     return Diagnostic("K129", message, (_at(failure.token),), why, hint)
+
+
+def _leading_range(failure: Failure) -> Diagnostic | None:
+    if failure.kind != "CONSTRAINT" or failure.line[0].text not in RANGE_WORDS or not failure.position:
+        return None
+    why = "the label says for which indices there is a multiplier"
+    message = "the range of a constraint stands in its label"
+    hint = "write label[i]: ... and `index i in 1..l` above"
+    return Diagnostic("K129", message, (_at(failure.line[0]),), why, hint)
 
 
 def _brace_subscript(failure: Failure) -> Diagnostic | None:
@@ -214,10 +232,29 @@ def _kernel_value(failure: Failure) -> Diagnostic | None:
     family = FAMILIES_BY_NAME.get(failure.line[opening - 1].text) if opening else None
     if family is None:
         return None
-    names = [parameter.name for parameter in family.parameters if parameter.kind != "kernel"]
-    place = sum(token.type == "COMMA" for token in before[opening:])
-    hint = f"write {names[place]} = {failure.token.text}" if place < len(names) else "no number can stand here"
+    kinds = {parameter.name: parameter.kind for parameter in family.parameters if parameter.kind != "kernel"}
+    given = {token.text for token, sign in itertools.pairwise(before[opening:]) if sign.type == "EQUAL"}
+    taken = given.union(*(group for group in family.exclusive if not given.isdisjoint(group)))
+    free = [name for name in kinds if name not in taken]
+    written = _decimal_comma(failure.line, failure.position - 2, apart=not free)
+    if written and kinds.get(failure.line[failure.position - 4].text) == "real":
+        hint = f"a decimal number has a point: {written}"
+    elif free:
+        written = _decimal_comma(failure.line, failure.position) if kinds[free[0]] == "real" else ""
+        hint = f"write {free[0]} = {written or failure.token.text}"
+    else:
+        hint = "no number can stand here"
     return _unexpected(failure, hint)
+
+
+def _decimal_comma(line: list[Token], position: int, apart: bool = False) -> str:
+    """`0,5` at `position` as `0.5`; "" where it is not that. With `apart` there may be a blank beside the comma."""
+    part = line[position : position + 3]
+    if position < 0 or [token.type for token in part] != ["NUMBER", "COMMA", "NUMBER"]:
+        return ""
+    whole, comma, decimals = part
+    near = apart or (whole.end == comma.start and comma.end == decimals.start)
+    return f"{whole.text}.{decimals.text}" if near and (whole.text + decimals.text).isdigit() else ""
 
 
 def _is_factor(failure: Failure) -> bool:
@@ -228,16 +265,53 @@ def _is_factor(failure: Failure) -> bool:
 
 
 def _transposed(failure: Failure) -> Diagnostic | None:
-    """`w'w`, which is two names side by side."""
+    """`w'w` or `w' phi(x[i])`, which is two factors side by side."""
     before = failure.before
-    if before is None or not _is_factor(failure) or before.end < failure.token.start:
+    if before is None or not _is_factor(failure):
         return None
     if before.type != "NAME" or failure.token.type != "NAME" or not before.text.endswith("'"):
         return None
-    left, right = before.text.rstrip("'"), failure.token.text
     why = "a prime belongs to a name and transposes nothing"
-    hint = f"write ||{left}||^2" if left == right else f"write <{left}, v> for an inner product"
+    hint = _inner_product(before.text.rstrip("'"), failure.line[failure.position : failure.position + 2])
+    if before.end < failure.token.start and failure.token.text not in (before.text.rstrip("'"), "phi"):
+        hint += ", `*` between two numbers"
     return Diagnostic("K110", "two factors stand side by side", (_at(failure.token),), why, hint)
+
+
+def _inner_product(left: str, right: list[Token]) -> str:
+    """What to write for the vector `left`, transposed, times a factor that begins with the tokens `right`."""
+    names = [token.text for token in right if token.type == "NAME"]
+    if names[:1] == [left]:
+        return f"write ||{left}||^2"
+    called = len(right) > 1 and right[1].type == "LPAR"
+    return f"write <{left}, {names[0] + '(...)' if called else 'v'}> for an inner product"
+
+
+def _inner_beside(failure: Failure) -> Diagnostic | None:
+    """`1/2 <w, w>`, whose `<` is taken for a relation."""
+    line = failure.line
+    opening = max((n for n, token in enumerate(line[: failure.position + 1]) if token.type == "LESS"), default=0)
+    closing = next((n for n in range(opening, len(line)) if line[n].type in ("GREATER", "GREATER_EQUAL")), 0)
+    inside = line[opening + 1 : closing]
+    if not opening or closing < failure.position or all(token.type != "COMMA" for token in inside):
+        return None
+    if any(token.type == "WHERE" for token in line[:opening]):
+        return None
+    hint = "write `*` between them"
+    if len(inside) == 3 and inside[0].text == inside[2].text:
+        hint = f"write ||{inside[0].text}||^2, or `*` between them"
+    why = "after a factor `<` is a relation"
+    label = _at(line[opening], "`*` is missing before this")
+    return Diagnostic("K110", "an inner product stands beside another factor", (label,), why, hint)
+
+
+def _values_beside(failure: Failure) -> Diagnostic | None:
+    """`{-1 1}`."""
+    before = failure.before
+    if before is None or not _is_factor(failure) or "RBRACE" not in failure.accepted:
+        return None
+    label = Label(Span(before.end, failure.token.start), "a comma is missing here")
+    return Diagnostic("K103", "two values stand side by side", (label,), help="write a comma between them")
 
 
 def _beside(failure: Failure) -> Diagnostic | None:
@@ -264,9 +338,12 @@ _SLIPS = (
     _range_bound,
     _reserved_label,
     _kernel_value,
+    _leading_range,
+    _inner_beside,
     _without_label,
     _double_relation,
     _trailing_range,
     _transposed,
+    _values_beside,
     _beside,
 )

@@ -35,6 +35,7 @@ _SPELLINGS: dict[str, str] = {
     "prediction": "predict",
     "output": "predict",
 }
+RANGE_WORDS = ("for", "forall", "foreach")  # `for all i: ...`, a constraint whose range stands before it
 _BEGINNINGS = frozenset({"NAME", "NUMBER", "STRING", "NORM_OPEN", "SUM", "LPAR", "LBRACE", "NEWLINE", "MINUS", "LATEX"})
 _RELATIONS = frozenset({"LESS_EQUAL", "GREATER_EQUAL", "EQUAL"})
 
@@ -43,7 +44,7 @@ def statement_slip(raw: list[Token], position: int) -> tuple[str, int]:
     """The statement word meant at the start of a line and how many tokens it takes; ("", 0) if none is."""
     text = raw[position].text
     following = raw[position + 1] if position + 1 < len(raw) else Token("NEWLINE", "", 0, 0)
-    if following.type not in _BEGINNINGS:
+    if following.type not in _BEGINNINGS or text.lower() in RANGE_WORDS:
         return "", 0
     if following.type in ("LPAR", "MINUS") and _has_relation(raw, position):
         return "", 0
