@@ -20,33 +20,62 @@ from kdsl.language.syntax import (
     SubjectTo,
 )
 from kdsl.language.values import Real
-from kdsl.language.walk import walk
+from kdsl.language.walk import top_terms, walk
 
 
 def check_margins(env: Environment, spec: Spec) -> None:
     """The signs of a datum are certain to be labels where `predict label` or a margin loss uses them so."""
-    found = [use for product, members in _products(env, spec) for use in _uses(env, product, members)]
+    predicted = _predicted(env, spec)
+    found = [
+        use
+        for product, members, terms in _products(env, spec)
+        for use in _uses(env, product, members)
+        if _is_whole(env, use[1], terms, predicted)
+    ]
     labelled = any(_is_opposite(symbol) for _, symbol in found)
     for factor, symbol in found:
         if symbol.interval is not None:
             _any_number(env, factor, symbol)
-        elif len(symbol.values) == len(set(symbol.values)) == 2 and not labelled:
+        elif _is_two_classes(symbol) and not labelled:
             _not_opposite(env, factor, symbol)
 
 
-def _products(env: Environment, spec: Spec) -> Iterator[tuple[Mul, frozenset[str] | None]]:
-    """The products in which a datum may be a label; of a constraint with the names of its members."""
+def _predicted(env: Environment, spec: Spec) -> set[str]:
+    """The unknowns that predictions are made of."""
+    clauses = [line.body for line in spec.statements if isinstance(line, Predict)]
+    return {name for body in clauses for name in _names(env, body) if env.symbols[name].kind == "variable"}
+
+
+def _is_whole(env: Environment, label: Symbol, terms: tuple[Expr, ...], predicted: set[str]) -> bool:
+    """Whether the label multiplies all of the prediction that stands in the terms, its bias included."""
+    names = [_names(env, term) for term in terms]
+    return all(label.name in found or predicted.isdisjoint(found) for found in names)
+
+
+def _names(env: Environment, expression: Expr) -> set[str]:
+    """The declared names in an expression and in the abbreviations that it uses."""
+    bases = (part.base if isinstance(part, Item) else part for part in _parts(env, expression))
+    return {base.id for base in bases if isinstance(base, Name) and base.id in env.symbols}
+
+
+def _products(env: Environment, spec: Spec) -> Iterator[tuple[Mul, frozenset[str] | None, tuple[Expr, ...]]]:
+    """The products in which a datum may be a label, each with the terms that it stands among.
+
+    With those of a constraint the names of its members.
+    """
     for line in spec.statements:
         if isinstance(line, Objective):
             for call in walk(line.body):
                 if isinstance(call, Call) and call.arguments and _is_margin_loss(env, call):
-                    yield from ((part, None) for part in walk(call.arguments[0]) if isinstance(part, Mul))
+                    terms = tuple(term for _, term in top_terms(call.arguments[0]))
+                    yield from ((part, None, terms) for part in walk(call.arguments[0]) if isinstance(part, Mul))
     if any(isinstance(line, Predict) and line.kind.id == "label" for line in spec.statements):
         for line in spec.statements:
             for constraint in line.constraints if isinstance(line, SubjectTo) else ():
                 members = frozenset(index.id for index in constraint.indices)
-                for side in (constraint.comparison.left, constraint.comparison.right):
-                    yield from ((part, members) for part in walk(side) if isinstance(part, Mul))
+                sides = (constraint.comparison.left, constraint.comparison.right)
+                terms = tuple(term for side in sides for _, term in top_terms(side))
+                yield from ((part, members, terms) for side in sides for part in walk(side) if isinstance(part, Mul))
 
 
 def _is_of(factor: Expr, members: frozenset[str] | None) -> bool:
@@ -83,6 +112,12 @@ def _is_opposite(symbol: Symbol) -> bool:
     return len(symbol.values) == 2 and not sum(symbol.values)
 
 
+def _is_two_classes(symbol: Symbol) -> bool:
+    """Whether there are two values, not both positive or both negative, which would be weights."""
+    values = set(symbol.values)
+    return len(symbol.values) == len(values) == 2 and min(values) <= 0 <= max(values)
+
+
 def _any_number(env: Environment, factor: Expr, symbol: Symbol) -> None:
     env.error(
         "K339",
@@ -117,14 +152,17 @@ def _declared(symbol: Symbol) -> str:
 
 def _is_prediction(env: Environment, expression: Expr) -> bool:
     """Whether an inner product occurs in it, directly or through an abbreviation."""
+    return any(isinstance(part, Inner) for part in _parts(env, expression))
+
+
+def _parts(env: Environment, expression: Expr) -> Iterator[Expr]:
+    """The parts of an expression and of the abbreviations that it uses."""
     pending, seen = [expression], {""}
     while pending:
         for part in walk(pending.pop()):
-            if isinstance(part, Inner):
-                return True
+            yield part
             name = part.id if isinstance(part, Name) else part.function.id if isinstance(part, Call) else ""
             symbol = env.symbols.get(name)
             if name not in seen and symbol is not None and isinstance(symbol.declaration, LetDecl):
                 seen.add(name)
                 pending.append(symbol.declaration.body)
-    return False

@@ -173,7 +173,8 @@ def test_a_weight_in_a_sum_is_no_label(constraint: str, found: list[str]) -> Non
         ("{-1, 0, 1}", []),  # with a `where`, perhaps
         ("{0, 1}", ["K342"]),
         ("{-1, 2}", ["K342"]),
-        ("{1, 1/2}", ["K342"]),
+        ("{-1, 0}", ["K342"]),
+        ("{1, 1/2}", []),  # weights
     ],
 )
 def test_a_label_of_two_values_has_opposite_ones(domain: str, found: list[str]) -> None:
@@ -193,6 +194,32 @@ def test_a_label_of_two_values_has_opposite_ones(domain: str, found: list[str]) 
 def test_what_is_0_or_1_beside_a_label_is_none(old: str, new: str) -> None:
     assert old in SVM
     assert codes(SVM.replace("y[i] : {-1, 1}", "y[i] : {-1, 1}, a[i] : {0, 1}").replace(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    ("margin", "found"),
+    [
+        ("y[i] * <w, phi(x[i])> + y[i] * b >= 1 - xi[i]", ["K342"]),
+        ("2 * y[i] * f(x[i]) >= 1 - xi[i]", ["K342"]),
+        ("y[i] * f(x[i]) >= 1 - <v, phi(x[i])>", ["K342"]),  # what is not predicted
+        ("2 * y[i] * f(x[i]) - f(x[i]) >= 1 - xi[i]", []),
+        ("<w, phi(x[i])> + y[i] * <v, phi(x[i])> >= b - xi[i]", []),  # a gate
+        ("y[i] * <w, phi(x[i])> >= b - xi[i]", []),
+    ],
+)
+def test_a_label_multiplies_the_whole_prediction(margin: str, found: list[str]) -> None:
+    text = f"""\
+index  i in 1..l
+data   x[i] : input, y[i] : {{0, 1}}
+kernel k = linear
+var    w : H(k), v : H(k), b : real, xi[i] : real >= 0
+let    f(t) = <w, phi(t)> + b
+minimize 1/2 ||w||^2 + 1/2 ||v||^2 + sum[i] xi[i]
+subject to
+  margin[i]: {margin}
+predict label(t) = sign(f(t))
+"""
+    assert [code for code in codes(text) if code != "K237"] == found
 
 
 LET = """\
