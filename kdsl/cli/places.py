@@ -26,7 +26,7 @@ def check_places(arguments: Namespace) -> None:
         if place == "-":
             raise _refused("`-` is no file to write to", "", "leave it out; a file of that name is `./-`")
         check_place(place)
-        lost = next((path for path in _read(arguments) if _same_file(place, path)), None)
+        lost = next((path for path in _read(arguments) if os.path.isfile(path) and _same_file(place, path)), None)
         if lost is not None:
             alias = "" if lost == place else f", as `{lost}`"
             what = f"`{place}` is a file that this command reads{alias}"
@@ -49,9 +49,10 @@ def _read(arguments: Namespace) -> Iterator[str]:
     """The paths that words of the command line may mean: `FILE`, `INDEX:FILE`, `SPEC`, `K = FILE.py:FUNCTION`."""
     for name in READ:
         given = getattr(arguments, name, None) or []
+        with_index = name == "data" and not isinstance(given, str)
         for word in [given] if isinstance(given, str) else given:
             yield word
-            yield word.partition(":")[2]
+            yield word.partition(":")[2] if with_index else ""
             yield resources.spec_path(word) or ""
     for word in getattr(arguments, "kernel", None) or []:
         python = FUNCTION.fullmatch(word.rpartition("=")[2].strip())

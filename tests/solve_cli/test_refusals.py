@@ -188,6 +188,21 @@ def test_no_command_writes_over_what_it_reads(command: str, tmp_path: Path, monk
     assert all(path.read_text() in (path.name, "t.csv") for path in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        Namespace(spec="svm_1norm", output="svm_1norm"),
+        Namespace(spec="svm_1norm", data=["i:t.csv"], output="i:t.csv"),
+        Namespace(model="m.kdsl", data="dir:t.csv", output="t.csv"),
+    ],
+)
+def test_what_is_no_file_is_not_lost(arguments: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("m.kdsl", "t.csv", "dir:t.csv"):
+        Path(name).write_text(name)
+    check_places(arguments)
+
+
 def test_a_shipped_spec_is_read_too() -> None:
     with pytest.raises(KdslError, match="K659"):
         check_places(Namespace(spec="svm_1norm", output=resources.spec_path("svm_1norm")))
