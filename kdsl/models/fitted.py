@@ -10,14 +10,14 @@ import numpy as np
 
 from kdsl.binding.arrays import point_array
 from kdsl.binding.bound import LabelMap, LabelSet
-from kdsl.binding.faults import cite, count, fault, nearest
+from kdsl.binding.faults import cite, count, fault, listing, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
 from kdsl.binding.numbered import never_seen
 from kdsl.binding.opening import no_rows
 from kdsl.binding.points import FeatureMap, Points, category_words
 from kdsl.binding.python_kernel import calls_python
 from kdsl.binding.raw import raw_array
-from kdsl.binding.sources import FromArray, find_array, unbound
+from kdsl.binding.sources import FromArray, find_array
 from kdsl.binding.table import place
 from kdsl.binding.values import encode
 from kdsl.models.predictor import Predictor
@@ -116,8 +116,7 @@ class Fitted:
         if table.arrays:
             return self._from_arrays(table)
         name = next(iter(self.feature_maps))
-        prefixed = all(f"{name}.{column}" in table.order for column in self.feature_map.columns)
-        points = self.feature_map.apply(table, f"{name}." if prefixed else "")
+        points = self._points(name, table)
         self._check_width(points, table)
         found = {}
         for formal in self.clause.formals[1:]:
@@ -127,6 +126,15 @@ class Fitted:
             found[formal] = self._codes(formal, table.column(column), table.source, table.lines)
         return points.features, found
 
+    def _points(self, name: str, table: Table) -> Points:
+        """The points of the input `name`: its columns, or all of it in one column that is called as it is."""
+        columns = self.feature_map.columns
+        if name in table.names and not any(column in table.order for column in columns):
+            source = f"the column `{name}` of {cite(table.source)}"
+            return self.feature_map.apply_array(np.asarray(table.column(name))[:, np.newaxis], source)
+        prefixed = all(f"{name}.{column}" in table.order for column in columns)
+        return self.feature_map.apply(table, f"{name}." if prefixed else "")
+
     def _from_arrays(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
         """As from a table; the columns of the array of points go by their order."""
         arrays = {name: (value, table) for name, value in table.arrays.items()}
@@ -134,7 +142,8 @@ class Fitted:
         datum = next(d for d in self.model.data if d.name == name)
         array = find_array(name, arrays)
         if array is None:
-            raise unbound(datum, None, arrays, False)
+            what = f"nothing is bound to `{name}`: {cite(table.source)} has no array of that name"
+            raise fault("K521", what, f"its arrays are {listing(list(arrays))}", f"call the array of points `{name}`")
         raw = raw_array(FromArray(datum, *array, features=True))
         points = self.feature_map.apply_array(raw.values, raw.source, table.arrays.get("self")).features
         if points.shape[0] == 0:

@@ -245,7 +245,12 @@ def test_a_model_of_arrays_predicts_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "code", "words"),
     [
-        ({"data": np.ones((3, 2))}, "K521", "given are `data`"),
+        ({"data": np.ones((3, 2))}, "K521", "its arrays are `data`\n  = help: call the array of points `x`"),
+        (
+            {"x": np.ones(2)},
+            "K527",
+            "1 column in the column `x` of `{folder}/new.npz`, where the model was fitted on 2",
+        ),
         ({"x": np.ones((3, 5))}, "K527", "5 columns"),
         (
             {"x": np.empty((0, 2)), "z": np.ones(4)},
