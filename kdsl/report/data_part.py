@@ -36,7 +36,8 @@ def data_section(account: Account) -> Html:
         general.append(("scaling", _scaling_words(bound.scaling)))
     general.append(("hash", code(f"SHA-256 {bound.data_hash}")))
     rows = [_datum(datum, bound) for datum in model.data]
-    blocks: list[str] = [tabulated("What each datum of the spec is bound to", ("datum", "from", "what it holds"), rows)]
+    heads = ("datum", "from", "what it holds")
+    blocks: list[str] = [tabulated("What each datum of the spec is bound to", heads, rows)] if rows else []
     blocks.append(described(general))
     shown: set[tuple[str, ...]] = set()
     for name, feature_map in bound.feature_maps.items():

@@ -86,6 +86,8 @@ def _parts(account: Account) -> list[tuple[str, str, str]]:
 
 def _about(account: Account) -> list[str]:
     model, bound = account.derivation.model, account.bound
+    if not model.data:
+        return [code(model.name), " without data"]
     return [code(model.name), f" on {count(examples(model, bound), 'example')} of {features_words(bound)}"]
 
 

@@ -122,7 +122,7 @@ def kkt_gap(problem: NormalForm, theta: Floats, products: Products) -> float | N
     left, right = gradient(problem, theta, products)
     rows = problem.rows.matrix.shape[0]
     if rows == 0:
-        return float(max(np.max(-right, initial=0.0), np.max(left, initial=0.0)))
+        return float(max(np.max(-right, initial=0.0), np.max(left, initial=0.0))) + 0.0  # never -0
     matrix = problem.rows.matrix
     if rows == 1 and bool(problem.rows.equality[0]):
         a = matrix.toarray()[0]

@@ -20,6 +20,7 @@ from kdsl.solving.expand import ExplicitQP
 from kdsl.solving.normal_form import Floats
 
 INFINITY = 1e19  # from here on an end is absent; files hold 1e20 with rounding errors
+ROUNDING = 1e-9  # of the largest entry of P, by which entries that should be equal may differ
 ZIP_START, MAT_START = b"PK\x03\x04", b"MATLAB"
 
 
@@ -45,6 +46,9 @@ def assemble(members: Mapping[str, Any], name: str) -> ExplicitQP:
     P = _matrix(members, "P", n, name)
     if P.shape[0] != n:
         raise _fault(name, f"P has {P.shape[0]} rows and q has {n} entries", "P must be square, one row a variable")
+    if abs(P - P.T).max() > ROUNDING * abs(P).max():
+        help = "give (P + P') / 2, or where P is one triangle of the matrix, P + P' - diag(P)"
+        raise _fault(name, "P is not symmetric", help)
     parts, lower, upper = [sp.csr_array((0, n))], [np.zeros(0)], [np.zeros(0)]
     if "G" in members:
         parts.append(_matrix(members, "G", n, name))

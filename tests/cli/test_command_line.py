@@ -358,6 +358,17 @@ def test_specs_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert entry == {"name": "svm_1norm", "title": "1-norm soft margin", "path": resources.spec_path("svm_1norm")}
 
 
+def test_one_spec_as_json(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    import json
+
+    assert json.loads(outcome(capsys, "specs", "svm_nu", "--json")[1]) == {
+        "schema": 1,
+        "name": "svm_nu",
+        "path": resources.spec_path("svm_nu"),
+        "text": (root / "specs" / "svm_nu.kspec").read_text(encoding="utf-8"),
+    }
+
+
 def test_explain_lists_and_explains_every_code(capsys: pytest.CaptureFixture[str]) -> None:
     codes = resources.explained_codes()
     assert codes
@@ -365,6 +376,8 @@ def test_explain_lists_and_explains_every_code(capsys: pytest.CaptureFixture[str
     assert code == 0
     assert [line[:4] for line in out.splitlines()] == list(codes)
     assert outcome(capsys, "explain", codes[0].lower())[0] == 0
+    for copied in ("error[K203]", "warning[K203]:"):
+        assert outcome(capsys, "explain", copied) == outcome(capsys, "explain", "K203")
 
 
 def test_explain_an_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:

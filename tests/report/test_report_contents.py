@@ -27,6 +27,16 @@ from kdsl.report.page import report_page
 from kdsl.report.parts import Html, figure, prose, safe, tabulated, together
 
 
+def test_a_spec_without_data_needs_none_and_shows_none(tmp_path: Path) -> None:
+    spec, written = tmp_path / "bare.kspec", tmp_path / "page.html"
+    spec.write_text("model bare\nvar b : real\nminimize b^2\nsubject to\n  one: b >= 1\n", encoding="utf-8")
+    outcome = kdsl("solve", spec, "--report", written)
+    assert outcome.code == 0 and "m - M     0\n" in outcome.out
+    text = written.read_text(encoding="utf-8")
+    assert "</code> without data" in text and " on 0 examples" not in text
+    assert not any(len(rows) < 2 for rows in Tables(text).tables.values())
+
+
 class Tables(HTMLParser):
     """Every table of a page by its caption, as rows of text; and the text of every section by its key."""
 

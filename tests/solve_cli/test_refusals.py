@@ -203,6 +203,12 @@ def test_what_is_no_file_is_not_lost(arguments: Namespace, tmp_path: Path, monke
     check_places(arguments)
 
 
+def test_data_that_a_spec_has_are_asked_for() -> None:
+    outcome = kdsl("solve", "svm_1norm")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "error[K521]: nothing is bound: no data are given\n  = why: `svm_1norm` needs `x` and `y`\n" in outcome.err
+
+
 def test_a_shipped_spec_is_read_too() -> None:
     with pytest.raises(KdslError, match="K659"):
         check_places(Namespace(spec="svm_1norm", output=resources.spec_path("svm_1norm")))

@@ -311,6 +311,7 @@ def test_files_of_both_formats_mean_the_same(tmp_path: Path) -> None:
 BAD: dict[str, tuple[dict[str, object], str]] = {
     "no_q": ({"P": np.eye(2)}, "it has no members P and q; it holds P"),
     "not_square": ({"P": np.ones((3, 2)), "q": np.ones(2)}, "P has 3 rows and q has 2 entries"),
+    "not_symmetric": ({"P": np.array([[1.0, 2.0], [0.0, 1.0]]), "q": np.ones(2)}, "P is not symmetric"),
     "columns": ({"P": np.ones((2, 3)), "q": np.ones(2)}, "P has 3 columns and there are 2 variables"),
     "nan": ({"P": np.full((2, 2), np.nan), "q": np.ones(2)}, "P holds a number that is not finite"),
     "infinite": ({"P": np.eye(2), "q": np.array([1.0, np.inf])}, "q holds a number that is not finite"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, Namespace
 
 from kdsl import resources
 from kdsl.cli.terminal import Console
 
+COPIED = re.compile(r"\[(\w+)\]")  # `error[K203]`, as a message begins
+
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("code", nargs="?", help="a code such as K203")
+    parser.add_argument("code", nargs="?", help="a code such as K203, or error[K203]")
 
 
 def run(arguments: Namespace, console: Console) -> int:
@@ -17,7 +20,8 @@ def run(arguments: Namespace, console: Console) -> int:
         for code in resources.explained_codes():
             console.out(_title(resources.explanation(code) or "") + "\n")
         return 0
-    code = arguments.code.upper()
+    copied = COPIED.search(arguments.code)
+    code = (copied[1] if copied else arguments.code).upper()
     page = resources.explanation(code)
     if page is not None:
         console.out(page)

@@ -68,7 +68,10 @@ def _is_name(stem: str) -> bool:
 
 def _mended(stem: str) -> str:
     """A name that resembles the one that was given."""
-    letters = re.sub(r"\W+", "_", stem, flags=re.ASCII).strip("_")
+    from unicodedata import combining, normalize
+
+    plain = "".join(c for c in normalize("NFKD", stem) if not combining(c))
+    letters = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_")
     mended = letters if letters[:1].isalpha() else f"model_{letters}".strip("_")
     return mended if _is_name(mended) else f"{mended}_model"
 

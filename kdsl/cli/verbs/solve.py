@@ -37,7 +37,7 @@ OTHERWISE = 3
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
-    add_data_options(parser)
+    add_data_options(parser, required=False)
     add_solver_options(parser)
     parser.add_argument("-o", dest="output", metavar="MODEL", help="save the model")
     parser.add_argument("--report", metavar="HTML", help="write everything, with pictures, to one HTML page")
@@ -106,12 +106,16 @@ def check_kernels(given: list[str]) -> None:
 
 
 def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
+    from kdsl.binding.faults import fault, listing
     from kdsl.binding.kernels import DEFAULT_MEMORY
     from kdsl.solving.api import prepare
 
+    if model.data and not arguments.data:
+        needed = f"`{model.name}` needs {listing([datum.name for datum in model.data])}"
+        raise fault("K521", "nothing is bound: no data are given", needed, "say `--data FILE`")
     return prepare(
         model,
-        tables_of(arguments.data, model, arguments.index_base),
+        tables_of(arguments.data or [], model, arguments.index_base),
         dict(arguments.params or []),
         kernels_of(arguments.kernel or [], model, arguments.allow_python),
         memory=arguments.memory or DEFAULT_MEMORY,

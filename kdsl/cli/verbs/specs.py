@@ -5,18 +5,19 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from kdsl import resources
-from kdsl.cli.sources import read_source
+from kdsl.cli.sources import Source, read_source
 from kdsl.cli.terminal import Console
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="print this spec")
-    parser.add_argument("--json", action="store_true", help="list names, titles and paths as JSON")
+    parser.add_argument("--json", action="store_true", help="names, titles and paths as JSON; with a name, its text")
 
 
 def run(arguments: Namespace, console: Console) -> int:
     if arguments.name is not None:
-        console.out_file(read_source(arguments.name).text)
+        source = read_source(arguments.name)
+        console.out_file(_object(source) if arguments.json else source.text)
         return 0
     shipped = [(name, resources.spec_path(name) or "") for name in resources.spec_names()]
     rows = [(name, _title(path), path) for name, path in shipped]
@@ -29,6 +30,14 @@ def run(arguments: Namespace, console: Console) -> int:
     width = max((len(name) for name, _, _ in rows), default=0)
     console.out("".join(f"{name:<{width}}  {title}".rstrip() + "\n" for name, title, _ in rows))
     return 0
+
+
+def _object(source: Source) -> str:
+    """One spec as JSON."""
+    import json
+
+    shown = {"schema": 1, "name": source.stem, "path": source.filename, "text": source.text}
+    return json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
 
 
 def _title(path: str) -> str:
