@@ -62,6 +62,9 @@ def read_content(content: bytes, path: str, header: bool | None, base: int | Non
     """By the ending of the path; what comes from standard input has none, and goes by its first bytes."""
     stem = path[:-3] if path.lower().endswith(".gz") else path
     ending = os.path.splitext(stem)[1].lower()
+    if not content and path == "-":
+        why = "standard input is read once, and nothing is left in it"
+        raise fault("K506", "`-` is empty", why, "give the spec or the data as a file, or check what writes to it")
     if not content:
         raise fault("K506", f"`{path}` is empty", "there is no row in it", "check how it was written")
     kind = kind_of(content) if path == "-" else (FRAMES | NUMPY).get(ending, "")

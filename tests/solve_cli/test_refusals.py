@@ -209,6 +209,14 @@ def test_data_that_a_spec_has_are_asked_for() -> None:
     assert "error[K521]: nothing is bound: no data are given\n  = why: `svm_1norm` needs `x` and `y`\n" in outcome.err
 
 
+def test_a_spec_and_its_data_do_not_both_come_from_standard_input(root: Path) -> None:
+    spec = (root / "specs" / "svm_1norm.kspec").read_text(encoding="utf-8")
+    command = [sys.executable, "-m", "kdsl", "solve", "-", "--data", "-"]
+    done = subprocess.run(command, input=spec, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[K506]: `-` is empty\n  = why: standard input is read once" in done.stderr
+
+
 def test_a_shipped_spec_is_read_too() -> None:
     with pytest.raises(KdslError, match="K659"):
         check_places(Namespace(spec="svm_1norm", output=resources.spec_path("svm_1norm")))
