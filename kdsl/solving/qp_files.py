@@ -46,7 +46,7 @@ def assemble(members: Mapping[str, Any], name: str) -> ExplicitQP:
     P = _matrix(members, "P", n, name)
     if P.shape[0] != n:
         raise _fault(name, f"P has {P.shape[0]} rows and q has {n} entries", "P must be square, one row a variable")
-    if abs(P - P.T).max() > ROUNDING * abs(P).max():
+    if np.abs((P - P.T).data).max(initial=0.0) > ROUNDING * np.abs(P.data).max(initial=0.0):
         help = "give (P + P') / 2, or where P is one triangle of the matrix, P + P' - diag(P)"
         raise _fault(name, "P is not symmetric", help)
     parts, lower, upper = [sp.csr_array((0, n))], [np.zeros(0)], [np.zeros(0)]

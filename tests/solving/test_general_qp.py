@@ -326,6 +326,10 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
+def test_a_program_without_variables_is_read() -> None:
+    assert assemble({"P": np.zeros((0, 0)), "q": np.zeros(0)}, "empty.npz").size == 0
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_bad_files_are_refused_with_their_reason(case: str, tmp_path: Path) -> None:
     members, why = BAD[case]
