@@ -19,7 +19,7 @@ from kdsl.sklearn.classes import coding_of
 from kdsl.sklearn.errors import as_value_errors
 from kdsl.sklearn.fitting import Part
 from kdsl.sklearn.reading import probability_clause
-from kdsl.sklearn.weights import checked_weights
+from kdsl.sklearn.weights import check_class_weights, checked_weights
 
 
 def _tells_probabilities(estimator: KernelClassifier) -> bool:
@@ -41,8 +41,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     tol: the relative duality gap up to which the certificate must prove the answer.
     multiclass: "ovo" or "ovr", how a spec for two classes tells more of them apart.
     decision_function_shape: "ovr" for one column a class, "ovo" for one a pair, as SVC has it.
-    class_weight: a dict by class or "balanced". Like sample_weight it goes to the spec's datum of weights, or, where
-        there is none, counts an example as that many copies of it.
+    class_weight: positive numbers in a dict by class, or "balanced". Like sample_weight it goes to the spec's datum of
+        weights, or, where there is none, counts an example as that many copies of it.
     backend, max_iter, psd: as `kdsl.solve` takes them; n_jobs: threads. None and -1 set no limit.
     parameters: the spec's `param`s, such as C; get_params lists them.
     """
@@ -107,6 +107,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         present = y[weights > 0]
         classes = np.unique(present)
         by_class = compute_class_weight(self.class_weight, classes=classes, y=present)
+        check_class_weights(by_class, classes)
         places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         return np.asarray(weights * by_class[places])
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from kdsl.algebra.numeric import Array
 from kdsl.binding.table import Floats
 from kdsl.sklearn.copies import with_copies
 from kdsl.sklearn.errors import refusal
@@ -28,6 +29,16 @@ def checked_weights(sample_weight: Any, rows: int) -> Floats | None:
     if not (weights > 0).any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return np.asarray(weights)
+
+
+def check_class_weights(weights: Floats, classes: Array) -> None:
+    """A ValueError for a weight with which a class would silently be missing from the answer."""
+    for weight, label in zip(weights, classes, strict=True):
+        if not 0 < weight < np.inf:
+            raise ValueError(
+                f"class_weight must be a positive number for each class, not {weight:g} for {label!s}: "
+                "to learn without a class leave its examples out"
+            )
 
 
 def leave_out_only(weights: Floats | None) -> bool:

@@ -91,6 +91,14 @@ def test_weights_and_class_weights_are_those_of_svc(two: tuple[Any, Any]) -> Non
     assert (ours.predict(iris) == theirs.predict(iris)).all()
 
 
+@pytest.mark.parametrize("weight", [-2, 0, float("nan"), float("inf")])
+@pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
+def test_a_class_without_a_positive_weight_is_not_lost_but_refused(weight: float, labels: list[str]) -> None:
+    X, y = np.arange(24.0).reshape(12, 2), np.resize(labels, 12)
+    with pytest.raises(ValueError, match=f"positive number for each class, not {weight:g} for a"):
+        KernelClassifier(class_weight={"a": weight}).fit(X, y)
+
+
 def test_zero_weights_leave_examples_out_of_any_spec(two: tuple[Any, Any]) -> None:
     X, y = two
     weights = np.ones(len(y))
