@@ -68,12 +68,16 @@ class Fitted:
     @property
     def feature_map(self) -> FeatureMap:
         """New points look like those of the first input."""
+        return self.feature_maps[self._input()]
+
+    def _input(self) -> str:
+        """The name of the first input; K650 where there is none."""
         if not self.feature_maps:
             what = f"the model `{self.model.name}` has no input"
             raise fault(
                 "K650", what, "nothing says what a new point is", "declare an input, such as `data x[i] : input`"
             )
-        return next(iter(self.feature_maps.values()))
+        return next(iter(self.feature_maps))
 
     @property
     def decision_names(self) -> tuple[str, ...]:
@@ -115,7 +119,7 @@ class Fitted:
         """The points of a table and the labels beside them, found by the names of its columns, or of its arrays."""
         if table.arrays:
             return self._from_arrays(table)
-        name = next(iter(self.feature_maps))
+        name = self._input()
         points = self._points(name, table)
         self._check_width(points, table)
         found = {}
@@ -138,7 +142,7 @@ class Fitted:
     def _from_arrays(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
         """As from a table; the columns of the array of points go by their order."""
         arrays = {name: (value, table) for name, value in table.arrays.items()}
-        name = next(iter(self.feature_maps))
+        name = self._input()
         datum = next(d for d in self.model.data if d.name == name)
         array = find_array(name, arrays)
         if array is None:

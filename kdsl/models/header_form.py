@@ -215,10 +215,10 @@ def check_labels(fitted: Fitted, kind: str) -> None:
 def try_out(fitted: Fitted) -> None:
     """Predict the point 0: what does not fit fails here and not in the middle of somebody's table.
 
-    A Python kernel is not called before there is a point to call it on.
+    A model without an input has no points; a Python kernel is not called before there is a point to call it on.
     """
     kernels = fitted.predictor.kernels.values()
-    if not fitted.model.predictions or any(calls_python(kernel) for kernel in kernels):
+    if not (fitted.model.predictions and fitted.feature_maps) or any(calls_python(kernel) for kernel in kernels):
         return
     point = fitted.points(np.zeros((1, len(fitted.feature_map.names))), np.zeros(1))
     for clause in fitted.model.predictions:

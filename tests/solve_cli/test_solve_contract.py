@@ -376,3 +376,16 @@ def test_a_spec_of_unknowns_only_goes_all_the_way(
     assert kdsl("verify", model, "--data", table).code == kdsl("show", model).code == 0
     outcome = kdsl("predict", model, table)
     assert (outcome.code, outcome.out) == (1, "") and "error[K650]" in outcome.err
+
+
+def test_a_model_without_an_input_is_verified_and_reported(table: Path, tmp_path: Path) -> None:
+    spec, model, page = tmp_path / "mean.kspec", tmp_path / "mean.kdsl", tmp_path / "mean.html"
+    spec.write_text(
+        "index i in 1..l\ndata y[i] : real\nvar m : real\nminimize sum[i] (y[i] - m)^2\npredict value(t) = m\n"
+    )
+    solved(spec, "--data", table, "--target", "u", "-o", model)
+    for words in (("verify", model, "--data", table), ("report", model, "--data", table, "-o", page), ("show", model)):
+        assert kdsl(*words).code == 0
+    assert page.exists()
+    outcome = kdsl("predict", model, table)
+    assert outcome.code == 1 and "error[K650]: the model `mean` has no input" in outcome.err
