@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 
 from kdsl.cli.terminal import Console, discard_stdout, finish_stdout, open_console
+from kdsl.cli.usage import UsageError, asks_for_json
 from kdsl.language.diagnostics import KdslError
 
 OK, USAGE, ENVIRONMENT, BUG, INTERRUPTED = 0, 2, 4, 70, 130
@@ -59,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        return _guarded(arguments, open_console())
+        return _guarded(arguments, open_console(asks_for_json(arguments)))
     except KeyboardInterrupt:
         discard_stdout()
         return INTERRUPTED
@@ -68,13 +69,16 @@ def main(argv: list[str] | None = None) -> int:
 def _guarded(arguments: list[str], console: Console) -> int:
     """Run the command; no exception but an interrupt gets past this point."""
     try:
-        code = _dispatch(arguments, console)
+        code = _with_object(arguments, console)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
     except BrokenPipeError:
         discard_stdout()
         return OK
+    except UsageError as error:
+        console.err(str(error))
+        return USAGE
     except (OSError, ModuleNotFoundError, MemoryError) as error:
         if (getattr(error, "name", None) or "").partition(".")[0] == "kdsl":
             return _our_fault(error, arguments, console)
@@ -85,6 +89,21 @@ def _guarded(arguments: list[str], console: Console) -> int:
         return ENVIRONMENT
     except Exception as error:
         return _our_fault(error, arguments, console)
+
+
+def _with_object(arguments: list[str], console: Console) -> int:
+    """Run the command; what ends it has its object before its message, where JSON is asked for."""
+    try:
+        return _dispatch(arguments, console)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if console.json and not console.printed:
+            from kdsl.cli.refusals import from_outside, print_object
+
+            print_object([from_outside(error)], console)
+            finish_stdout()
+        raise
 
 
 def _our_fault(error: Exception, arguments: list[str], console: Console) -> int:
@@ -115,8 +134,7 @@ def _dispatch(arguments: list[str], console: Console) -> int:
 
         console.out(f"kdsl {__version__}\n")
         return OK
-    console.err(_unknown(verb))
-    return USAGE
+    raise _unknown(verb)
 
 
 def _run(verb: str, arguments: list[str], console: Console) -> int:
@@ -131,25 +149,18 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
     rewrite: Callable[[list[str]], list[str]] = getattr(module, "rewrite", list)  # libsvm has svm-train's flags
     try:
         parsed = parser.parse_args(rewrite(arguments))
-    except SystemExit as leave:
-        return leave.code if isinstance(leave.code, int) else USAGE
+    except SystemExit:  # it has printed its help
+        return OK
     try:
         if hasattr(module, "default_output") and parsed.output is None:
             parsed.output = module.default_output(parsed)
         check_places(parsed)
         code: int = module.run(parsed, console)
         return code
-    except BrokenPipeError:
-        raise
     except KdslError as error:
         from kdsl.cli.refusals import refuse
 
-        return refuse(error, parsed, console, getattr(module, "EXIT_CODES", None))
-    except Exception as error:
-        from kdsl.cli.refusals import from_outside, print_object
-
-        print_object([from_outside(error)], parsed, console)
-        raise
+        return refuse(error, console, getattr(module, "EXIT_CODES", None))
 
 
 def _overview() -> str:
@@ -164,11 +175,11 @@ def _overview() -> str:
     )
 
 
-def _unknown(verb: str) -> str:
+def _unknown(verb: str) -> UsageError:
     from difflib import get_close_matches
 
+    listed = "`kdsl --help` lists the verbs"
     if verb.startswith("-"):
-        return f"kdsl: unknown option {verb}; `kdsl --help` lists the verbs\n"
+        return UsageError("kdsl", f"unknown option {verb}", listed)
     near = get_close_matches(verb, VERBS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else "`kdsl --help` lists the verbs"
-    return f"kdsl: unknown verb `{verb}`; {hint}\n"
+    return UsageError("kdsl", f"unknown verb `{verb}`", f"did you mean `{near[0]}`?" if near else listed)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import NoReturn
 
-USAGE = 2
+from kdsl.cli.usage import UsageError
 
 
 class CommandParser(ArgumentParser):
     """Of a verb, and of what a verb is divided into."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: error: {message}\n  = help: `{self.prog} --help` lists what it takes\n")
+        raise UsageError(self.prog, message, f"`{self.prog} --help` lists what it takes")

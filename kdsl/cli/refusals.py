@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
 from kdsl.cli.binding_options import messages
 from kdsl.cli.sources import SpecError, report
 from kdsl.cli.terminal import Console
+from kdsl.cli.usage import UsageError
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 SCHEMA = 1
@@ -19,9 +19,9 @@ EXIT_CODES = {  # of what is neither the model nor the data
 }
 
 
-def refuse(error: KdslError, arguments: Namespace, console: Console, codes: Mapping[str, int] | None = None) -> int:
+def refuse(error: KdslError, console: Console, codes: Mapping[str, int] | None = None) -> int:
     """Say what is wrong; the exit code, which `codes` has where a verb has its own."""
-    print_object(error.diagnostics, arguments, console)
+    print_object(error.diagnostics, console)
     if isinstance(error, SpecError):
         report(error.diagnostics, error.source, console)
     else:
@@ -35,10 +35,9 @@ def exit_code(found: Sequence[Diagnostic], codes: Mapping[str, int] | None = Non
     return 0 if first is None else {**EXIT_CODES, **(codes or {})}.get(first, MODEL)
 
 
-def print_object(found: Sequence[Diagnostic], arguments: Namespace, console: Console) -> None:
+def print_object(found: Sequence[Diagnostic], console: Console) -> None:
     """Where JSON is asked for and there is no result yet, an object that says what is wrong in its place."""
-    wanted = getattr(arguments, "json", False) or getattr(arguments, "format", None) == "json"
-    if wanted and not console.printed:
+    if console.json and not console.printed:
         import json
 
         listed = [{"code": d.code, "message": d.message, "why": d.why, "help": d.help} for d in found]
@@ -46,8 +45,12 @@ def print_object(found: Sequence[Diagnostic], arguments: Namespace, console: Con
         console.out_file(json.dumps(entry, indent=2, ensure_ascii=False) + "\n")
 
 
-def from_outside(error: Exception) -> Diagnostic:
-    """What came from outside kdsl, or from a bug in it."""
+def from_outside(error: BaseException) -> Diagnostic:
+    """What came from outside kdsl, a command line without meaning, or a bug in it."""
+    if isinstance(error, KeyboardInterrupt):
+        return Diagnostic("", "interrupted")
+    if isinstance(error, UsageError):
+        return Diagnostic("", error.message, help=error.help)
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
         return Diagnostic("", f"{error.filename}: {reason}" if error.filename is not None else reason)

@@ -12,11 +12,12 @@ CLOSED = "standard output is closed"
 
 
 class Console:
-    """What the two streams can show, and whether a result, or a part of it, is on standard output already."""
+    """What the two streams can show, whether JSON is asked for, and whether some of the result is printed already."""
 
-    def __init__(self, ascii: bool, colour_out: bool, colour_err: bool) -> None:
+    def __init__(self, ascii: bool, colour_out: bool, colour_err: bool, json: bool = False) -> None:
         self.ascii = ascii  # standard output shows nothing beyond ASCII
         self.colour_out, self.colour_err = colour_out, colour_err
+        self.json = json
         self.printed = False
 
     def out(self, text: str) -> None:
@@ -56,12 +57,13 @@ class Console:
             return
 
 
-def open_console() -> Console:
+def open_console(json: bool) -> Console:
     """The console of this process."""
     return Console(
         ascii=not shows_unicode(sys.stdout, os.environ),
         colour_out=shows_colour(sys.stdout, os.environ),
         colour_err=shows_colour(sys.stderr, os.environ),
+        json=json,
     )
 
 

@@ -66,6 +66,38 @@ def test_every_verb_that_speaks_json_says_in_it_what_is_wrong(
     assert f"error[{outcome.json['diagnostics'][0]['code']}]" in outcome.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "solve svm_1norm --json",
+        "solve svm_1norm --data t.csv --tol x --js",
+        "verify m.kdsl --json",
+        "derive svm_1norm --format json --bogus",
+        "derive svm_1norm --form=json --bogus",
+        "bench --quick --only zzzz --json",
+        "bench --only zzzz --write --json",
+        "slove svm_1norm --json",
+    ],
+)
+def test_a_command_line_that_means_nothing_has_its_object(command: str) -> None:
+    outcome = kdsl(*command.split())
+    assert outcome.code == 2 and set(outcome.json) == SCHEMA and outcome.json["status"] == "error"
+    (entry,) = outcome.json["diagnostics"]
+    assert entry["code"] == "" and f": error: {entry['message']}\n" in outcome.err and entry["help"] in outcome.err
+    plain = [word for word in command.split() if not word.startswith("--j") and "json" not in word]
+    assert kdsl(*plain).out == ""
+
+
+def test_an_interrupt_is_an_object_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kdsl.cli.verbs.specs.run", interrupted)
+    outcome = kdsl("specs", "--json")
+    assert (outcome.code, outcome.err) == (130, "")
+    assert outcome.json["diagnostics"][0]["message"] == "interrupted"
+
+
 def test_a_bug_of_ours_is_an_object_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("kdsl.cli.verbs.backends._entry", lambda backend: 1 // 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from kdsl.cli.terminal import Console
+from kdsl.cli.usage import UsageError
 
 RESULTS = "benchmarks/RESULTS.md"
 GROUPS = ("engine", "path", "predict", "linear", "qp")
@@ -49,14 +50,11 @@ def run(arguments: Namespace, console: Console) -> int:
     rows = tuple(row for group in groups for row in rows_of(group, arguments.quick) if arguments.only in row.title)
     results_file = Path(RESULTS)
     if not rows:
-        console.err(f"kdsl bench: no row has {arguments.only!r} in its name\n")
-        return 2
+        raise UsageError("kdsl bench", f"no row has {arguments.only!r} in its name")
     if arguments.write and (arguments.quick or arguments.only):
-        console.err("kdsl bench: --write takes whole groups at full size, without --quick and --only\n")
-        return 2
+        raise UsageError("kdsl bench", "--write takes whole groups at full size, without --quick and --only")
     if arguments.write and not results_file.parent.is_dir():
-        console.err(f"kdsl bench: there is no folder {results_file.parent} here to put the results in\n")
-        return 4
+        raise FileNotFoundError(f"there is no folder {results_file.parent} here to put the results in")
     packages = dict.fromkeys([*(contender.package for contender in contenders()), "numpy", "scipy"])
     machine = describe_machine(tuple(packages))
     console.err("".join(f"{line}\n" for line in machine.lines))

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from kdsl import resources
 from kdsl.cli.terminal import Console
+from kdsl.cli.usage import UsageError
 
 COPIED = re.compile(r"\[(\w+)\]")  # `error[K203]`, as a message begins
 
@@ -30,8 +31,7 @@ def run(arguments: Namespace, console: Console) -> int:
 
     near = get_close_matches(code, resources.explained_codes(), n=1)
     hint = f"did you mean {near[0]}?" if near else "`kdsl explain` lists them"
-    console.err(f"kdsl explain: no diagnostic has the code {arguments.code}; {hint}\n")
-    return 2
+    raise UsageError("kdsl explain", f"no diagnostic has the code {arguments.code}", hint)
 
 
 def _title(page: str) -> str:

@@ -32,7 +32,7 @@ def _one(argument: str, arguments: Namespace, console: Console) -> int:
             check_own(argument)
         return on_spec(argument, lambda source: _format(source, arguments, console))
     except KdslError as error:
-        return refuse(error, arguments, console)
+        return refuse(error, console)
 
 
 def _format(source: Source, arguments: Namespace, console: Console) -> int:
