@@ -35,6 +35,7 @@ SUBMATRICES = 3
 LANCZOS_STEPS = 24
 LANCZOS_ENTRIES = 1_000_000_000  # kernel values that the Lanczos run may ask for
 EPS = float(np.finfo(np.float64).eps)
+SINGLE = float(np.finfo(np.float32).eps) / EPS  # how much coarser the rounding of single precision is
 
 
 @dataclass(frozen=True)
@@ -232,11 +233,14 @@ def repair(oracle: GramOracle, report: PsdReport, policy: str = "refuse") -> Rep
 
 
 def refused(report: PsdReport) -> KdslError:
+    """What single precision may have rounded away is said to be that; it is no less a negative eigenvalue."""
+    rounded = report.at_most >= -SINGLE * report.rounding
     return fault(
         "K570",
         f"the Gram matrix is not positive semidefinite: {report.describe()}",
         "with a negative eigenvalue the dual is not concave, and its optimum is not that of the primal",
-        "use a kernel, or say what to do: `--psd clip`, `--psd shift` or `--psd accept`",
+        f"{'compute its values in float64, for float32 rounds by as much' if rounded else 'use a kernel'}, "
+        "or say what to do: `--psd clip`, `--psd shift` or `--psd accept`",
     )
 
 

@@ -54,7 +54,15 @@ class PythonKernel(Kernel):
                 "give the function again, under the same name",
             )
         expected = (len(points), len(others))
-        block = np.asarray(self.function(points, others), dtype=np.float64)
+        returned = np.asarray(self.function(points, others))
+        if returned.dtype.kind == "c":
+            raise fault(
+                "K564",
+                f"the Python kernel `{self.name}` returned complex numbers ({returned.dtype})",
+                "a kernel is real, and its imaginary part would be lost",
+                "return the real part, where that is what is meant",
+            )
+        block = np.asarray(returned, dtype=np.float64)
         if block.shape != expected:
             raise fault(
                 "K564",

@@ -108,6 +108,10 @@ def k564_asymmetric():
     audit_psd(KernelGram(PythonKernel(lambda a, b: (a > b.T) * 0.5 + (a == b.T), "mine"), np.arange(3.0)[:, None]))
 
 
+def k564_complex():
+    PythonKernel(lambda a, b: (a @ b.T) * (1 + 5j), "mine").block(EYE, EYE)
+
+
 def k565():
     kernel(KernelOn(call("linear"), (Name("incom"),)))
 
@@ -158,6 +162,11 @@ INDEFINITE = DenseGram(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 def k570():
     repair(INDEFINITE, audit_psd(INDEFINITE))
+
+
+def k570_single():
+    matrix = DenseGram(np.array([[1.0, 1 + 2**-20], [1 + 2**-20, 1.0]]))
+    repair(matrix, audit_psd(matrix))
 
 
 def k571():
