@@ -58,7 +58,7 @@ def parse_spec(text: str, name: str = "model", functions: Collection[str] = ()) 
 
 
 def read_spec(path: str) -> Model:
-    """The model in a file; its name, where the file gives none, is the file's stem."""
+    """The model in a file, or the shipped one of that name; where the file names none, its stem does."""
     return parse_spec(*read_text(path))
 
 
@@ -67,6 +67,8 @@ def read_text(path: str) -> tuple[str, str]:
     from os.path import basename
 
     from kdsl.language.source import decode_source
+    from kdsl.spec_file import find_spec
 
-    with open(path, "rb") as file:
-        return decode_source(file.read()), basename(path).removesuffix(".kspec")
+    found = find_spec(path)
+    with open(found, "rb") as file:
+        return decode_source(file.read()), basename(found).removesuffix(".kspec")

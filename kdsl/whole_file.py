@@ -38,6 +38,8 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
     The permissions of a file that is replaced stay as they are.
     """
+    if os.path.isdir(path):
+        raise Unwritable(errno.EISDIR, path, KEPT)
     number = _descriptor(path)
     if number is not None or (os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)):
         with _written_to(path, number) as special:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kdsl import resources
 from kdsl.cli.binding_options import FUNCTION
-from kdsl.cli.sources import find_spec
+from kdsl.spec_file import find_spec
 from kdsl.whole_file import check_place
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from kdsl.language import limits
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
 from kdsl.language.source import check_size, decode_source
+from kdsl.spec_file import find_spec
 
 Result = TypeVar("Result")
 
@@ -34,26 +35,6 @@ class SpecError(KdslError):
     def __init__(self, diagnostics: Sequence[Diagnostic], source: Source) -> None:
         super().__init__(tuple(diagnostics))
         self.source = source
-
-
-def find_spec(argument: str) -> str:
-    """The path that a command-line argument means: a file, else a shipped spec of that name."""
-    from kdsl import resources
-    from kdsl.binding.faults import fault
-
-    if os.path.exists(argument) and not os.path.isdir(argument):
-        return argument
-    shipped = resources.spec_path(argument)
-    if shipped is not None:
-        return shipped
-    if os.path.isdir(argument):
-        raise fault("K501", f"`{argument}` is a directory", "a spec is one file", "name a file inside it")
-    from difflib import get_close_matches
-
-    stem = os.path.basename(argument).removesuffix(resources.SPEC_SUFFIX)
-    near = get_close_matches(stem, resources.spec_names(), n=1)
-    hint = f"did you mean the shipped spec `{near[0]}`?" if near else "`kdsl specs` lists the shipped ones"
-    raise fault("K501", f"there is no file `{argument}`, nor a shipped spec of that name", help=hint)
 
 
 def read_source(argument: str) -> Source:

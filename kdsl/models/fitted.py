@@ -62,7 +62,7 @@ class Fitted:
         kinds = [clause.kind for clause in self.model.predictions]
         if kind not in kinds:
             message = f"the model `{self.model.name}` has no clause `predict {kind}`"
-            raise fault("K650", message, help=nearest(kind, kinds))
+            raise fault("K650", message, help=nearest(str(kind), kinds))
         return replace(self, kind=kind)
 
     @property

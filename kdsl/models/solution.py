@@ -10,6 +10,7 @@ from typing import Any
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Array
 from kdsl.binding.bound import Bound
+from kdsl.binding.faults import nearest
 from kdsl.binding.psd import PsdReport
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.fitted import Fitted
@@ -118,5 +119,8 @@ class Solution:
         from kdsl.report.writing import write_report
         from kdsl.solving.bounds import evaluate_bounds
 
+        for name in bounds or ():
+            if name not in ("delta", "gamma"):
+                raise TypeError(f"bounds has no `{name}`: {nearest(str(name), ('delta', 'gamma'))}")
         theorems = None if bounds is None else evaluate_bounds(self, **bounds)
         write_report(replace(account_of(self), bounds=theorems), path)

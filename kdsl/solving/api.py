@@ -128,11 +128,9 @@ def solve(
 
 def read_model(spec: str | os.PathLike[str]) -> Model:
     """The checked model of a path or of a shipped spec's name."""
-    from kdsl import resources
     from kdsl.pipeline import read_text
 
-    path = os.fspath(spec)
-    return model_of(*read_text(path if os.path.isfile(path) else resources.spec_path(path) or path))
+    return model_of(*read_text(os.fspath(spec)))
 
 
 def with_kernels(model: Model, overrides: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:

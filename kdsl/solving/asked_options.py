@@ -23,7 +23,7 @@ def asked_options(
 ) -> Options:
     """Every limit and tolerance is a number of its kind, or None where it may be left out."""
     _check("tol", tol, Real, _is_positive, "a positive number")
-    _check("time_limit", time_limit, Real, lambda value: value >= 0, "a number of seconds, 0 or more")
+    _check("time_limit", time_limit, Real, lambda value: value > 0, "a positive number of seconds")
     _check("seed", seed, Integral, lambda value: value >= 0, "a whole number, 0 or more")
     if kkt_tol is not None:
         _check("kkt_tol", kkt_tol, Real, _is_positive, "a positive number")

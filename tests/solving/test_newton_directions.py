@@ -261,7 +261,7 @@ def test_limits_and_interruptions_leave_the_best_so_far() -> None:
     data = binary(400)
     few = solve("loss_logistic", data, max_iterations=2)
     assert (few.status, few.iterations) == ("user_limit", 2)
-    late = solve("loss_logistic", data, time_limit=0.0)
+    late = solve("loss_logistic", data, time_limit=1e-9)
     assert late.status == "user_limit" and late.message == "the time limit was reached"
     seen: list[tuple[int, float]] = []
 
