@@ -69,7 +69,6 @@ def test_every_verb_that_speaks_json_says_in_it_what_is_wrong(
 @pytest.mark.parametrize(
     "command",
     [
-        "solve svm_1norm --json",
         "solve svm_1norm --data t.csv --tol x --js",
         "verify m.kdsl --json",
         "derive svm_1norm --format json --bogus",
