@@ -71,7 +71,7 @@ def along_several(problem: ScalarProblem, base: Floats, directions: Floats) -> F
         if decrease >= -_LEVEL * max(1.0, abs(value)):
             if added <= _LEAST:
                 break
-            added = 0.01 * added
+            added = _LEAST
             continue
         ahead = base + directions @ (u + step)
         level = problem.value(ahead)
@@ -80,7 +80,7 @@ def along_several(problem: ScalarProblem, base: Floats, directions: Floats) -> F
         elif added >= 1.0:
             break  # what is left is rounding
         else:
-            added = min(1.0, max(10.0 * added, _LEAST))
+            added = min(1.0, max(10.0 * added, _FIRST))
     return z
 
 
@@ -95,7 +95,7 @@ def by_programs(problem: ScalarProblem) -> Floats:
         if decrease >= -_LEVEL_OF_PROGRAM * max(1.0, abs(value)):
             if added <= _LEAST_OF_PROGRAM:
                 break
-            added = 0.01 * added
+            added = _LEAST_OF_PROGRAM
             continue
         level = problem.value(ahead)
         if level <= value + 1e-4 * decrease:
@@ -103,7 +103,7 @@ def by_programs(problem: ScalarProblem) -> Floats:
         elif added >= 1.0:
             break  # what is left is rounding
         else:
-            added = min(1.0, max(10.0 * added, _LEAST_OF_PROGRAM))
+            added = min(1.0, max(10.0 * added, _FIRST))
     return z
 
 
