@@ -27,16 +27,16 @@ def check_margins(env: Environment, spec: Spec) -> None:
     """The signs of a datum are certain to be labels where `predict label` or a margin loss uses them so."""
     predicted = _predicted(env, spec)
     found = [
-        use
+        (factor, symbol, members is None)
         for product, members, terms in _products(env, spec)
-        for use in _uses(env, product, members)
-        if _is_whole(env, use[1], terms, predicted)
+        for factor, symbol in _uses(env, product, members)
+        if _is_whole(env, symbol, terms, predicted)
     ]
-    labelled = any(_is_opposite(symbol) for _, symbol in found)
-    for factor, symbol in found:
+    labelled = any(_is_opposite(symbol) for _, symbol, _ in found)
+    for factor, symbol, in_loss in found:
         if symbol.interval is not None:
             _any_number(env, factor, symbol)
-        elif _is_two_classes(symbol) and not labelled:
+        elif _is_two_classes(symbol, in_loss) and not labelled:
             _not_opposite(env, factor, symbol)
 
 
@@ -112,10 +112,10 @@ def _is_opposite(symbol: Symbol) -> bool:
     return len(symbol.values) == 2 and not sum(symbol.values)
 
 
-def _is_two_classes(symbol: Symbol) -> bool:
-    """Whether there are two values, not both positive or both negative, which would be weights."""
+def _is_two_classes(symbol: Symbol, in_loss: bool) -> bool:
+    """Whether there are two values; of one sign they would be weights in a constraint, but nobody's inside a loss."""
     values = set(symbol.values)
-    return len(symbol.values) == len(values) == 2 and min(values) <= 0 <= max(values)
+    return len(symbol.values) == len(values) == 2 and (in_loss or min(values) <= 0 <= max(values))
 
 
 def _any_number(env: Environment, factor: Expr, symbol: Symbol) -> None:

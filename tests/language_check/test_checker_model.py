@@ -181,6 +181,19 @@ def test_a_label_of_two_values_has_opposite_ones(domain: str, found: list[str]) 
     assert codes(SVM.replace("{-1, 1}", domain)) == found
 
 
+@pytest.mark.parametrize(("domain", "found"), [("{1, 2}", ["K342"]), ("{-1, 1}", []), ("{0, 1}", ["K342"])])
+def test_inside_a_margin_loss_no_two_values_are_weights(domain: str, found: list[str]) -> None:
+    text = f"""\
+index  i in 1..l
+data   x[i] : input, y[i] : {domain}
+kernel k = linear
+var    w : H(k), b : real
+minimize 1/2 ||w||^2 + sum[i] hinge(y[i] * (<w, phi(x[i])> + b))
+predict label(t) = sign(<w, phi(t)> + b)
+"""
+    assert [code for code in codes(text) if code != "K237"] == found
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
