@@ -10,7 +10,7 @@ one (scalar_program.py).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +69,7 @@ def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
         z = along_several(problem, lines.at(origin), lines.directions(basis))
         if (rows[~equality] @ z[lines.few] + offset[~equality] <= 0).all():
             return z
-    v = lines.smooth_one_by_one()
+    v = lines.one_by_one()
     return lines.at(by_programs(problem)[lines.few] if v is None else v)
 
 
@@ -131,11 +131,7 @@ class _Lines:
 
     @cached_property
     def slope(self) -> Floats:
-        return np.asarray(self._columns[:, 0])
-
-    @cached_property
-    def _columns(self) -> Floats:
-        return np.asarray(self.slopes.toarray())
+        return np.asarray(self.slopes.toarray()[:, 0])
 
     @cached_property
     def first(self) -> Floats:
@@ -209,12 +205,12 @@ class _Lines:
         rows, offset, equality = self.hard
         low, high = _interval(rows[:, 0], offset, equality)
         column = int(self.few[0])
+        if self.problem.smooth:
+            return Scalars(self.at(np.array([along_one(self.problem, self.moving, low, high)])))
         if not len(self.owner):
             indifferent = self.bend[column] == 0 == self.problem.linear[column]
             free = (low, high) if indifferent and is_wider((low, high), _POINT) else None
             return Scalars(self.at(np.array([self._end(low, high)])), free, column)
-        if low > high:  # crossed by rounding: the best point of an empty interval is its middle
-            return Scalars(self.at(np.array([0.5 * (low + high)])))
         cuts = self._cuts()
         cuts = np.unique(np.concatenate([[low], cuts[(cuts > low) & (cuts < high)], [high]]))
         left, right = self._flat(cuts)
@@ -222,28 +218,21 @@ class _Lines:
         free = (left, right) if is_wider((left, right), _POINT) else None
         return Scalars(self.at(np.array([middle])), free, column)
 
-    def _alone(self) -> NDArray[np.int64] | None:
-        """The scalar that each slack sees, -1 for none, where no slack and no row sees two of them; None elsewhere."""
-        rows, _, _ = self.hard
+    def one_by_one(self) -> Floats | None:
+        """The other scalars where no slack, row or smooth loss sees two of them (a bias for each group); else None."""
+        rows, offset, equality = self.hard
         seen = sp.csr_array(self.slopes)
         seen.eliminate_zeros()
         several = np.diff(seen.indptr) > 1
-        if several.any() or np.any(np.count_nonzero(rows, axis=1) > 1):
+        smooth = self.problem.smooth
+        mixed = any(loss.columns.shape[1] > 1 for loss in smooth) or (self.problem.losses and not smooth)
+        if mixed or several.any() or np.any(np.count_nonzero(rows, axis=1) > 1):
             return None
         scalar = np.full(len(self.slacks), -1)
         line = np.flatnonzero(np.diff(seen.indptr))
         scalar[self.owner[line]] = seen.indices
-        return None if np.any(scalar[self.owner[line]] != seen.indices) else scalar
-
-    def one_by_one(self) -> Floats | None:
-        """The other scalars where no slack and no row sees two of them (a bias for each group); None elsewhere."""
-        rows, offset, equality = self.hard
-        scalar = None if self.problem.losses else self._alone()
-        if scalar is None:
+        if np.any(scalar[self.owner[line]] != seen.indices):
             return None
-        seen = sp.csr_array(self.slopes)
-        seen.eliminate_zeros()
-        line = np.flatnonzero(np.diff(seen.indptr))
         v, rise = np.zeros(len(self.few)), np.zeros(len(self.owner))
         rise[line] = seen.data
         for j in range(len(v)):
@@ -262,21 +251,6 @@ class _Lines:
                 self.bend,
             )
             v[j] = part.minimise().z[self.few[j]]
-        return v
-
-    def smooth_one_by_one(self) -> Floats | None:
-        """The same beside smooth losses, where none of them sees two scalars either."""
-        scalar = self._alone()
-        if scalar is None or any(loss.columns.shape[1] > 1 for loss in self.problem.smooth):
-            return None
-        rows, offset, equality = self.hard
-        v = np.zeros(len(self.few))
-        for j in range(len(v)):
-            here = np.flatnonzero(rows[:, j])
-            low, high = _interval(rows[here, j], offset[here], equality[here])
-            if low > high:
-                low = high = 0.5 * (low + high)
-            v[j] = along_one(self.problem, partial(self.moving, v.copy(), j), low, high)
         return v
 
     def turned(self) -> Floats | None:
@@ -319,8 +293,6 @@ class _Lines:
         """Without slacks F is a parabola or a line: its zero inside the interval, or the end it falls towards."""
         column = int(self.few[0])
         own, first = float(self.bend[column]), float(self.problem.linear[column])
-        if low > high:
-            return 0.5 * (low + high)
         if own > 0:
             return float(np.clip(-first / own, low, high))
         return low if first > 0 else high if first < 0 else _middle(low, high)
@@ -423,13 +395,12 @@ class _Lines:
         result[self.slacks[self.owner]] = self.slopes @ basis
         return result
 
-    def moving(self, v: Floats, j: int, at: float) -> tuple[Floats, Floats]:
-        """`at` where scalar j of v has that value, and the derivative by it where no two lines meet."""
-        v[j] = at
-        z, rates = self.at(v), np.zeros(self.problem.size)
-        rates[self.few[j]] = 1.0
-        active = self._active(self.slopes @ v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
-        rates[self.slacks[self.owner[active]]] = self._columns[active, j]
+    def moving(self, v: float) -> tuple[Floats, Floats]:
+        """`at` for the one scalar, and its derivative where no two lines meet."""
+        z, rates = self.at(np.array([v])), np.zeros(self.problem.size)
+        rates[self.few] = 1.0
+        active = self._active(self.slope * v + self.height) if len(self.owner) else np.zeros(0, dtype=np.int64)
+        rates[self.slacks[self.owner[active]]] = self.slope[active]
         return z, rates
 
     def at(self, v: Floats) -> Floats:
@@ -481,13 +452,13 @@ def is_wider(interval: tuple[float, float], tolerance: float) -> bool:
 
 
 def _interval(slope: Floats, offset: Floats, equality: NDArray[np.bool_]) -> tuple[float, float]:
-    """Where slope v + offset <= 0 (= 0) for all rows that move with v."""
+    """Where slope v + offset <= 0 (= 0) for all rows that move with v; where rounding leaves nothing, its middle."""
     moving = slope != 0
     bound = -offset[moving] / slope[moving]
     rising, exact = slope[moving] > 0, equality[moving]
     high = float(np.min(bound[rising | exact], initial=np.inf))
     low = float(np.max(bound[~rising | exact], initial=-np.inf))
-    return low, high
+    return (low, high) if low <= high else (0.5 * (low + high), 0.5 * (low + high))
 
 
 def _middle(left: float, right: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,12 +21,20 @@ from kdsl.solving.quiet_products import dot
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalar_program import least_scalars
 
-_STEPS = 200
 _FLAT = 1e-16  # of the sizes of its terms where they are largest: a derivative that rounding cannot tell from 0
 _FARTHEST = 1e300
-_FIRST, _LEAST = 1e-3, 1e-12  # share of the largest curvature that is added to the one there
-_LEVEL = 1e-16  # of the value: a decrease below it is none
-_PROGRAMS, _LEAST_OF_PROGRAM, _LEVEL_OF_PROGRAM = 60, 1e-6, 1e-11  # the same for steps that are programs
+_FIRST = 1e-3  # share of the largest curvature that is added to the one there
+
+
+class _Effort(NamedTuple):
+    """Steps at most; the share that is added for the last look; of the value, a decrease that is none."""
+
+    steps: int
+    least: float
+    level: float
+
+
+_NEWTON, _PROGRAMS = _Effort(200, 1e-12, 1e-16), _Effort(60, 1e-6, 1e-11)
 
 
 def along_one(problem: ScalarProblem, line: Callable[[float], tuple[Floats, Floats]], low: float, high: float) -> float:
@@ -56,50 +65,46 @@ def along_several(problem: ScalarProblem, base: Floats, directions: Floats) -> F
     """The least point base + directions u, where the value has no kinks on it."""
     at = [directions[loss.columns] for loss in problem.smooth]
     own = directions.T @ (problem.quadratic @ directions)
-    most = own + sum(loss.most_curvature(d) for loss, d in zip(problem.smooth, at, strict=True))
-    u, added = np.zeros(directions.shape[1]), _FIRST
-    z = base
-    value = problem.value(z)
-    for _ in range(_STEPS):
+
+    def ahead(z: Floats, added: float) -> tuple[Floats, float]:
         gradient = directions.T @ (problem.linear + problem.quadratic @ z)
-        hessian = own.copy()
+        hessian = (1.0 + added) * own
         for loss, d in zip(problem.smooth, at, strict=True):
             gradient += np.einsum("ik,ikm->m", loss.slopes(z), d)
-            hessian += loss.curvature(z, d)
-        step = -np.linalg.lstsq(hessian + added * most, gradient, rcond=1e-14)[0]
-        decrease = dot(gradient, step)
-        if decrease >= -_LEVEL * max(1.0, abs(value)):
-            if added <= _LEAST:
-                break
-            added = _LEAST
-            continue
-        ahead = base + directions @ (u + step)
-        level = problem.value(ahead)
-        if level <= value + 1e-4 * decrease:
-            u, z, value, added = u + step, ahead, level, 0.1 * added
-        elif added >= 1.0:
-            break  # what is left is rounding
-        else:
-            added = min(1.0, max(10.0 * added, _FIRST))
-    return z
+            hessian += np.einsum("ikm,ikl,iln->mn", d, loss.second_derivatives(z, added), d, optimize=True)
+        step = -np.linalg.lstsq(hessian, gradient, rcond=1e-14)[0]
+        return z + directions @ step, dot(gradient, step)
+
+    return _descent(problem, base, ahead, _NEWTON)
 
 
 def by_programs(problem: ScalarProblem) -> Floats:
     """The least point among slacks, kinks and conditions: every step minimises all but a model of the smooth losses."""
-    z, added = least_scalars(_model(problem, np.zeros(problem.size), 1.0)), _FIRST
-    value = problem.value(z)
-    for _ in range(_PROGRAMS):
+
+    def ahead(z: Floats, added: float) -> tuple[Floats, float]:
         model = _model(problem, z, added)
-        ahead = least_scalars(model)
-        decrease = model.value(ahead) - model.value(z)
-        if decrease >= -_LEVEL_OF_PROGRAM * max(1.0, abs(value)):
-            if added <= _LEAST_OF_PROGRAM:
+        found = least_scalars(model)
+        return found, model.value(found) - model.value(z)
+
+    feasible, _ = ahead(np.zeros(problem.size), 1.0)
+    return _descent(problem, feasible, ahead, _PROGRAMS)
+
+
+def _descent(
+    problem: ScalarProblem, z: Floats, ahead: Callable[[Floats, float], tuple[Floats, float]], effort: _Effort
+) -> Floats:
+    """Where steps no longer descend; ahead(z, added) is the point after one and the decrease that it promises."""
+    value, added = problem.value(z), _FIRST
+    for _ in range(effort.steps):
+        there, decrease = ahead(z, added)
+        if decrease >= -effort.level * max(1.0, abs(value)):
+            if added <= effort.least:
                 break
-            added = _LEAST_OF_PROGRAM
+            added = effort.least
             continue
-        level = problem.value(ahead)
+        level = problem.value(there)
         if level <= value + 1e-4 * decrease:
-            z, value, added = ahead, level, 0.1 * added
+            z, value, added = there, level, 0.1 * added
         elif added >= 1.0:
             break  # what is left is rounding
         else:
@@ -111,8 +116,10 @@ def _model(problem: ScalarProblem, z: Floats, added: float) -> ScalarProblem:
     """The same with the smooth losses to the second order at z, that share of their largest curvature added."""
     linear, quadratic = problem.linear.copy(), problem.quadratic
     for loss in problem.smooth:
-        rows, columns, entries = loss.hessian(z, added)
-        hessian = sp.csc_array((entries, (rows, columns)), quadratic.shape)
+        blocks, columns = loss.second_derivatives(z, added), loss.columns[:, None, :]
+        rows = np.broadcast_to(loss.columns[:, :, None], blocks.shape).reshape(-1)
+        places = (rows, np.broadcast_to(columns, blocks.shape).reshape(-1))
+        hessian = sp.csc_array((blocks.reshape(-1), places), quadratic.shape)
         np.add.at(linear, loss.columns, loss.slopes(z))
         linear -= hessian @ z
         quadratic = sp.csc_array(quadratic + hessian)
