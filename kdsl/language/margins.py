@@ -119,30 +119,33 @@ def _is_two_classes(symbol: Symbol, in_loss: bool) -> bool:
 
 
 def _any_number(env: Environment, factor: Expr, symbol: Symbol) -> None:
-    env.error(
+    _warn(
+        env,
         "K339",
-        f"`{symbol.name}` is used as a -1/+1 label, but it is declared as any number",
-        factor.span,
-        "multiplies the prediction",
-        why="with other values than -1 and 1 the size of the label would scale the margin of each example",
-        help=f"declare it as `{_declared(symbol)}`, so that the data are checked",
-        subject=(symbol.name,),
-        severity="warning",
+        (factor, symbol),
+        "it is declared as any number",
+        "with other values than -1 and 1 the size of the label would scale the margin of each example",
+        f"declare it as `{_declared(symbol)}`, so that the data are checked",
     )
 
 
 def _not_opposite(env: Environment, factor: Expr, symbol: Symbol) -> None:
     first, second = symbol.values
-    env.error(
+    _warn(
+        env,
         "K342",
-        f"`{symbol.name}` is used as a -1/+1 label, but {first} and {second} are not opposite",
-        factor.span,
-        "multiplies the prediction",
-        why="the sign of a label says on which side of 0 the prediction should be, and a label of 0 asks for nothing",
-        help=f"declare it as `{_declared(symbol)}`: a column with two other values is mapped to these",
-        subject=(symbol.name,),
-        severity="warning",
+        (factor, symbol),
+        f"{first} and {second} are not opposite",
+        "the sign of a label says on which side of 0 the prediction should be, and a label of 0 asks for nothing",
+        f"declare it as `{_declared(symbol)}`: a column with two other values is mapped to these",
     )
+
+
+def _warn(env: Environment, code: str, use: tuple[Expr, Symbol], but: str, why: str, help: str) -> None:
+    factor, symbol = use
+    message = f"`{symbol.name}` is used as a -1/+1 label, but {but}"
+    where = (factor.span, "multiplies the prediction")
+    env.error(code, message, *where, why=why, help=help, subject=(symbol.name,), severity="warning")
 
 
 def _declared(symbol: Symbol) -> str:
