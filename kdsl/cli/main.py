@@ -140,6 +140,7 @@ def _dispatch(arguments: list[str], console: Console) -> int:
 def _run(verb: str, arguments: list[str], console: Console) -> int:
     from importlib import import_module
 
+    from kdsl.cli.instructions import check_instructions
     from kdsl.cli.parser import CommandParser
     from kdsl.cli.places import check_places
 
@@ -155,6 +156,7 @@ def _run(verb: str, arguments: list[str], console: Console) -> int:
         if hasattr(module, "default_output") and parsed.output is None:
             parsed.output = module.default_output(parsed)
         check_places(parsed)
+        check_instructions()
         code: int = module.run(parsed, console)
         return code
     except KdslError as error:

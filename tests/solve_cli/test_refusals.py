@@ -278,3 +278,10 @@ def test_what_cannot_be_written_is_said_under_a_code(tmp_path: Path, monkeypatch
     page = Path(__file__).resolve().parents[2] / "docs" / "diagnostics" / "K658.md"
     assert outcome.err.strip() in page.read_text(encoding="utf-8")
     assert sorted(os.listdir(tmp_path)) == ["t.csv"]
+
+
+def test_instructions_that_the_processor_lacks_are_no_bug_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KDSL_ISA", "mmx")
+    outcome = kdsl("solve", "svm_1norm", "--data", "t.csv", "--json")
+    assert outcome.code == 4 and outcome.err.startswith("kdsl: KDSL_ISA=mmx is not one of portable, ")
+    assert outcome.json["status"] == "error"
