@@ -28,7 +28,8 @@ def spec_names() -> tuple[str, ...]:
 
 def spec_path(name: str) -> str | None:
     """The file of the shipped spec `name`, or None where there is none of that name."""
-    return os.path.join(specs_directory(), name + SPEC_SUFFIX) if name in spec_names() else None
+    path = os.path.join(specs_directory(), name + SPEC_SUFFIX)
+    return path if name == os.path.basename(name) and os.path.isfile(path) else None
 
 
 def templates_directory() -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 from kdsl.algebra.builtin_losses import LOSSES_BY_NAME
 from kdsl.algebra.formula import Applied, Formula, Raised, Summed, polynomials_in
 from kdsl.algebra.losses import loss_definition
-from kdsl.algebra.poly import Poly
-from kdsl.algebra.terms import At, Inner
+from kdsl.algebra.poly import Monomial, Poly
+from kdsl.algebra.terms import At, Inner, leaves_of
 from kdsl.algebra.translate import Point, Scope, Translator, Untranslatable, Value
 from kdsl.language import model as m
 from kdsl.language import syntax as s
@@ -138,6 +139,24 @@ def _multinomial(translator: Translator, node: s.Call, scope: Scope) -> Formula:
     exponentials = s.Sum((letter,), (), s.Call(s.Name("exp"), (score,)))
     at_label = formula_of(translator, score, {**scope, letter.id: translator.value(label, scope)})
     return Applied("+", (Applied("log", (formula_of(translator, exponentials, scope),)), _negative(at_label)))
+
+
+def number_added(formula: Formula) -> Poly | None:
+    """What a formula that is an expansion plus a number adds to the expansion; None for another formula.
+
+    The new point enters an expansion by its inner products with unknowns, one in a term.
+    """
+    if not isinstance(formula, Poly):
+        return None
+    added: dict[Monomial, Fraction] = {}
+    for monomial, coefficient in formula.terms.items():
+        products = [(f.left.feature != f.right.feature, power) for f, power in monomial.factors if isinstance(f, Inner)]
+        elsewhere = any(ROW in leaves_of(f) for f, _ in monomial.factors if not isinstance(f, Inner))
+        if products not in ([], [(True, 1)]) or elsewhere:
+            return None
+        if not products:
+            added[monomial] = coefficient
+    return Poly(added)
 
 
 # ------------------------------------------------------- what cannot be answered

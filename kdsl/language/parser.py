@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kdsl.language import limits
@@ -53,6 +54,7 @@ def parse_expression(text: str) -> Expr:
     return value  # type: ignore[no-any-return]
 
 
+@lru_cache(maxsize=64)
 def parse_kernel(text: str) -> tuple[KernelDecl, ...]:
     """Parse what may follow the word `kernel`: `k = rbf(gamma = 0.1), q = linear`."""
     value, _, faults = _parse(text, "kernel_list")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from kdsl.algebra.clauses import NEW, ROW, Decision, at_new_point, decision_of
+from kdsl.algebra.clauses import NEW, ROW, Decision, at_new_point, decision_of, number_added
 from kdsl.algebra.formula_values import evaluate_formula
-from kdsl.algebra.numeric import Array, Values
+from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.terms import Vec
 from kdsl.algebra.translate import Translator
 from kdsl.binding.clauses import unpredictable
@@ -36,7 +36,9 @@ class Expanded:
     squared_norms: Array
 
 
-def _read(model: Model, clause: Prediction) -> Decision:
+@lru_cache(maxsize=64)
+def clause_read(model: Model, clause: Prediction) -> Decision:
+    """What a clause says at new points, or the reason why it says nothing there."""
     impossible = unpredictable(model, clause)
     if impossible is not None:
         raise impossible
@@ -63,12 +65,7 @@ class Predictor:
     places: Mapping[str, Ints] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_expansions", "_clauses")}
-
-    @cached_property
-    def _clauses(self) -> dict[int, tuple[Prediction, Decision]]:
-        """By the identity of a clause, which lives as long as it stands here."""
-        return {}
+        return {name: value for name, value in self.__dict__.items() if name != "_expansions"}
 
     @cached_property
     def _expansions(self) -> dict[str, Against]:
@@ -86,18 +83,19 @@ class Predictor:
     ) -> Array:
         """The real-valued expression of a predict clause: what a sign is taken of, or one column for each class."""
         clause = prediction or self.model.predictions[0]
-        said = self._said(clause)
+        said = clause_read(self.model, clause)
         labels = {name: np.asarray((extra or {})[name], dtype=np.int64) for name in clause.formals[1:]}
-        lengths = {ROW: int(points.shape[0])}
-        if said.letter:
-            lengths[said.letter] = self.sizes[said.members]
-        return evaluate_formula(said.formula, self._values(points, labels), lengths)
+        return evaluate_formula(said.formula, self._values(points, labels), self._lengths(said, int(points.shape[0])))
 
-    def _said(self, clause: Prediction) -> Decision:
-        """What the clause says, which is worked out once."""
-        if id(clause) not in self._clauses:
-            self._clauses[id(clause)] = (clause, _read(self.model, clause))
-        return self._clauses[id(clause)][1]
+    def intercepts(self, prediction: Prediction | None = None) -> Array | None:
+        """What a clause that is an expansion plus a number adds to the expansion, for each class; None for others."""
+        said = clause_read(self.model, prediction or self.model.predictions[0])
+        added = number_added(said.formula)
+        no_point = np.empty((1, 0))
+        return None if added is None else evaluate(added, self._values(no_point, {}), self._lengths(said, 1))[0]
+
+    def _lengths(self, said: Decision, points: int) -> dict[str, int]:
+        return {ROW: points, **({said.letter: self.sizes[said.members]} if said.letter else {})}
 
     def predict(
         self, points: Matrix, prediction: Prediction | None = None, extra: Mapping[str, Ints] | None = None

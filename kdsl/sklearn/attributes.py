@@ -13,7 +13,7 @@ from kdsl.binding.sources import first_size
 from kdsl.binding.table import Floats, Ints
 from kdsl.models.predictor import Predictor
 from kdsl.sklearn.fitting import Solved
-from kdsl.sklearn.reading import Reading, is_affine, names_in
+from kdsl.sklearn.reading import Reading, names_in
 
 
 class Expansion(NamedTuple):
@@ -51,11 +51,10 @@ def expansion_of(solved: Sequence[Solved], reading: Reading, kept: Ints, total: 
 
 
 def intercepts_of(solved: Sequence[Solved], reading: Reading) -> Floats | None:
-    """The clause where every Hilbert vector is 0; None where it is no expansion plus a number."""
-    if not is_affine(reading):
-        return None
-    values = [at_first_point(one, reading, without_vectors(one.solution.predictor)) for one in solved]
-    return np.concatenate([np.ravel(value) for value in values])
+    """The number that the clause adds to its expansion; None where it is something else."""
+    values = [one.solution.predictor.intercepts(reading.clause) for one in solved]
+    known = [np.ravel(value) for value in values if value is not None]
+    return np.concatenate(known) if len(known) == len(values) else None
 
 
 def at_first_point(one: Solved, reading: Reading, predictor: Predictor) -> Array:
@@ -64,14 +63,6 @@ def at_first_point(one: Solved, reading: Reading, predictor: Predictor) -> Array
     points = bound.points.get(reading.input)
     first = bound.arrays[reading.input][:1] if points is None else points.features[:1]
     return predictor.decision(first, reading.clause)
-
-
-def without_vectors(predictor: Predictor) -> Predictor:
-    vectors = {
-        name: replace(v, coefficients=np.zeros_like(v.coefficients), squared_norms=np.zeros_like(v.squared_norms))
-        for name, v in predictor.vectors.items()
-    }
-    return replace(predictor, vectors=vectors)
 
 
 def without_scalars(predictor: Predictor) -> Predictor:

@@ -5,14 +5,15 @@ docs/decisions/0009-parameters-follow-the-spec.md says why there is one class fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 from kdsl.binding.faults import nearest
 from kdsl.language.model import Model
-from kdsl.sklearn.reading import keywords_of, model_of
+from kdsl.sklearn.reading import keywords_of, may_be_keyword, model_of
 
 
 class SpecParameters(BaseEstimator):  # type: ignore[misc]
@@ -20,6 +21,18 @@ class SpecParameters(BaseEstimator):  # type: ignore[misc]
     others, as they do for None."""
 
     spec: Any
+    _keywords: ClassVar[tuple[str, ...]]  # of the constructor
+    _taken: ClassVar[frozenset[str]]  # these, and the names of the class and its bases
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._keywords = tuple(super()._get_param_names())
+        cls._taken = frozenset([*cls._keywords, *(name for base in cls.__mro__ for name in vars(base))])
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """What scikit-learn reads off the constructor's signature each time that it asks."""
+        return list(cls._keywords)
 
     def _take(self, values: dict[str, Any]) -> None:
         """What a constructor does with its `**parameters`."""
@@ -69,9 +82,9 @@ class SpecParameters(BaseEstimator):  # type: ignore[misc]
     def _parameters(self) -> dict[str, Any]:
         return self.__dict__["_parameters"]  # type: ignore[no-any-return]
 
-    def _known(self, model: Model) -> dict[str, str]:
+    def _known(self, model: Model) -> Mapping[str, str]:
         """The spec's parameters by the keywords that stand for them."""
-        return keywords_of(model, [*self._get_param_names(), *vars_of(type(self))])
+        return keywords_of(model, self._taken)
 
     def _readable(self) -> Model | None:
         """The model, or None where the spec cannot be read or used: fit says why."""
@@ -118,7 +131,7 @@ class SpecParameters(BaseEstimator):  # type: ignore[misc]
 
     def _may_be_of_spec(self, name: str) -> bool:
         built = "_parameters" in self.__dict__
-        return built and not name.startswith("_") and name not in self._get_param_names()
+        return built and may_be_keyword(name, self._taken) and name not in self._keywords
 
 
 class Named:
@@ -129,8 +142,3 @@ class Named:
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
-
-
-def vars_of(kind: type) -> list[str]:
-    """The names that a class and its bases have taken."""
-    return [name for base in kind.__mro__ for name in vars(base)]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kdsl.algebra.clauses import ROW, at_new_point, decision_of
-from kdsl.algebra.poly import Monomial, Poly
-from kdsl.algebra.terms import Inner, leaves_of
-from kdsl.algebra.translate import Translator
 from kdsl.binding.binder import uses_precomputed
 from kdsl.binding.faults import listing, nearest
 from kdsl.binding.sources import first_size, is_feature_datum, target_datum
@@ -76,7 +72,18 @@ def _read(path: str, changed: int) -> Model:
         raise FitError(error.diagnostics) from error
 
 
-def keywords_of(model: Model, taken: Sequence[str]) -> dict[str, str]:
+def may_be_keyword(name: str, taken: frozenset[str]) -> bool:
+    """Whether some spec's parameter may have this keyword: results of `fit`, which end in an underscore, have not."""
+    hidden = name.endswith("_") and not _gets_underscore(name[:-1], taken)
+    return not name.startswith("_") and not hidden
+
+
+def _gets_underscore(name: str, taken: frozenset[str]) -> bool:
+    return keyword.iskeyword(name) or name in taken
+
+
+@lru_cache(maxsize=64)
+def keywords_of(model: Model, taken: frozenset[str]) -> Mapping[str, str]:
     """Parameter of the spec by the keyword that stands for it.
 
     A name that Python or the estimator has already taken gets an underscore: `lambda_`, `tol_`.
@@ -91,7 +98,7 @@ def keywords_of(model: Model, taken: Sequence[str]) -> dict[str, str]:
                 "scikit-learn gives a meaning of its own to names that end in an underscore or have two in a row",
                 "rename it in the spec",
             )
-        result[f"{name}_" if keyword.iskeyword(name) or name in taken else name] = name
+        result[f"{name}_" if _gets_underscore(name, taken) else name] = name
     return result
 
 
@@ -253,15 +260,3 @@ def names_in(reading: Reading) -> set[str]:
     """Whatever the clause mentions."""
     parts = list(mentioned(reading))
     return {p.id for p in parts if isinstance(p, Name)} | {p.base.id for p in parts if isinstance(p, Item)}
-
-
-def is_affine(reading: Reading) -> bool:
-    """Whether the clause is an expansion plus a number: the new point enters by inner products, one in a term."""
-    formula = decision_of(Translator(reading.model), reading.clause, at_new_point(reading.clause)).formula
-    return isinstance(formula, Poly) and all(_is_affine(monomial) for monomial in formula.terms)
-
-
-def _is_affine(monomial: Monomial) -> bool:
-    products = [(f.left.feature != f.right.feature, power) for f, power in monomial.factors if isinstance(f, Inner)]
-    elsewhere = any(ROW in leaves_of(f) for f, _ in monomial.factors if not isinstance(f, Inner))
-    return products in ([], [(True, 1)]) and not elsewhere

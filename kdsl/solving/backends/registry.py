@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
@@ -26,6 +27,7 @@ SHIPPED = (
 )
 
 
+@cache
 def shipped() -> tuple[Backend, ...]:
     """The backends that come with kdsl, installed or not; no solver is imported."""
     found: list[Backend] = []
