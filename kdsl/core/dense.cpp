@@ -93,7 +93,13 @@ void Dense<T, K>::update(std::int64_t a, double da, std::int64_t b, double db) {
                                     &below_[s.begin], s.count);
 }
 
-// Fills direction_ with the way to go and returns m - M.
+// Adds the coordinate at `place` of a segment to direction_. There is none where t has left all numbers.
+template <class T, class K>
+void Dense<T, K>::go(std::int64_t begin, std::int64_t place, double speed) {
+    if (place >= 0) direction_.add(begin + place, speed);
+}
+
+// Fills direction_ with the way to go and returns m - M; it is left empty where there is none.
 template <class T, class K>
 double Dense<T, K>::choose(double eps) {
     const Segment* worst = nullptr;
@@ -116,9 +122,10 @@ double Dense<T, K>::choose(double eps) {
             gap = coupled;
             for (const Exchange::Mover& mover : exchange_->movers()) {
                 const Segment& s = segments_[segment_of_class_[mover.cls]];
-                direction_.add(s.begin + (mover.rises ? s.extremes.riser : s.extremes.faller),
-                               mover.rises ? 2 * mover.weight : -2 * mover.weight);
+                go(s.begin, mover.rises ? s.extremes.riser : s.extremes.faller,
+                   mover.rises ? 2 * mover.weight : -2 * mover.weight);
             }
+            if (direction_.coordinate.size() < exchange_->movers().size()) direction_.clear();
             return gap;
         }
         gap = std::max(gap, coupled);
@@ -127,9 +134,10 @@ double Dense<T, K>::choose(double eps) {
     const Extremes<T>& e = worst->extremes;
     if (worst->free) {
         const bool rises = -double(e.rise) >= double(e.fall);
-        direction_.add(worst->begin + (rises ? e.riser : e.faller), rises ? 1.0 : -1.0);
+        go(worst->begin, rises ? e.riser : e.faller, rises ? 1.0 : -1.0);
         return gap;
     }
+    if (e.riser < 0 || e.faller < 0) return gap;
     const std::int64_t i = worst->begin + e.riser;
     std::int64_t j = passes_.second_order(&f_[worst->begin], &below_[worst->begin],
                                           block_.row(i) + worst->begin, &diagonal_[worst->begin], e.rise,

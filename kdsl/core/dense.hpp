@@ -57,6 +57,7 @@ private:
 
     void refresh_sides(std::int64_t i, double t);
     void update(std::int64_t a, double da, std::int64_t b, double db);
+    void go(std::int64_t begin, std::int64_t place, double speed);
     double choose(double eps);
     double curvature();
     bool short_step(std::vector<double>& t);

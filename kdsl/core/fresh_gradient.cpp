@@ -112,6 +112,7 @@ bool FreshGradient::sampled(const std::vector<double>& t, const Support& from, c
         if (chosen && !is_stale(near[k])) seen.push_back(near[k]);
         if (chosen || is_stale(near[k])) some.push_back(near[k]);
     }
+    if (seen.empty()) return false;
     std::vector<double> before;
     for (const std::int64_t k : seen) before.push_back(f_[k]);
     renew(from, some, true);
@@ -190,6 +191,7 @@ void FreshGradient::take(const Measure& m) {
     standing_.relative_gap = m.gap / std::max(1.0, std::abs(m.value));
     standing_.beyond = m.beyond > kRounding * m.size ? m.beyond : 0;
     standing_.size = m.size;
+    iterations_ = control_.iterations;
     control_.gap = m.kkt_gap;
     control_.check();
 }

@@ -35,6 +35,7 @@ public:
 
     std::vector<double>& values() { return f_; }
     const Standing& standing() const { return standing_; }
+    std::int64_t iterations() const { return iterations_; }  // that there had been when it was measured
     bool satisfied() const { return standing_.meets(options_); }
     // The t at which f was computed afresh last; at first 0, or what `begin` was told.
     const std::vector<double>& known() const { return known_; }
@@ -75,6 +76,7 @@ private:
     Indices all_;
     std::vector<double> f_, known_;
     Standing standing_{.kkt_gap = kInfinity, .relative_gap = kInfinity};  // before `begin` nothing is known
+    std::int64_t iterations_ = -1;
     double drift_ = 0, stale_drift_ = 0;  // the largest error seen in a gradient that a stage kept, or a rough one
     std::vector<char> stale_;             // where it has not been computed afresh since a rough stage
     std::vector<char> fresh_;             // where it has been in the last refresh

@@ -58,7 +58,7 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
         for (std::int64_t c = classes.first_is_free; c < classes.size(); ++c)
             out.multiplier[c] = exchange->multiplier(c);
     }
-    if (std::isinf(out.kkt_gap)) out.kkt_gap = 0;
+    if (out.kkt_gap == -kInfinity) out.kkt_gap = 0;  // nobody can move
     double value = problem.constant, size = 0;
     for (std::int64_t c = 0; c < classes.size(); ++c)
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) {
@@ -73,6 +73,7 @@ Measure measure(const Problem& problem, const std::vector<double>& t, const std:
             out.gap += std::max(young.gap, other.gap);
             out.beyond = std::max({out.beyond, young.beyond, other.beyond});
         }
+    if (!std::isfinite(value)) out.kkt_gap = out.gap = kInfinity;  // comparisons with what is no number are all false
     out.value = value;
     out.size = size;
     return out;

@@ -271,15 +271,17 @@ nb::object kernel_product(const std::string& kind, double gamma, double offset, 
         throw std::invalid_argument("the points and the coefficients do not fit together");
     KernelBlocks blocks(KernelSpec{kind_of(kind), gamma, offset, degree}, rows.source(), cols.source(),
                         choose_micro());
-    const bool same = rows.source().dense == cols.source().dense && rows.source().value == cols.source().value;
+    const PointSource from = rows.source(), to = cols.source();
+    const bool same = m == n && from.dense == to.dense && from.value == to.value && from.start == to.start &&
+                      from.feature == to.feature;
     Indices row_index(m), col_index(n);
     std::iota(row_index.begin(), row_index.end(), 0);
     std::iota(col_index.begin(), col_index.end(), 0);
     std::vector<double> out(std::size_t(many * n), 0.0);
     const std::vector<double> weight = vector_of(coefficient);
+    Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
     {
         const nb::gil_scoped_release released;
-        Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
         Pool pool(std::max(1, threads), [&control] { control.check(); });
         if (same)
             out = single ? blocks.product<float>(row_index, weight, pool)

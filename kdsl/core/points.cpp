@@ -93,7 +93,8 @@ Extent extent_of(const PointSource& source, std::int64_t begin, std::int64_t end
         }
         if (!std::isfinite(square[0]))
             throw std::invalid_argument("point " + std::to_string(i + 1) +
-                                        " has a feature that is not a finite number");
+                                        (std::isfinite(sum[0]) ? " has features whose squares add up to more than a number can be"
+                                                               : " has a feature that is not a finite number"));
         out.norm = std::max(out.norm, std::sqrt(square[0]));
         out.norm1 = std::max(out.norm1, sum[0]);
         out.feature = std::max(out.feature, most[0]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #if defined(__linux__)
@@ -87,10 +88,14 @@ Pool::Pool(int threads, std::function<void()> between)
     if (threads < 2) return;
     const auto beginning = std::make_shared<Beginning>();
     for (int worker = 1; worker < threads; ++worker) {
-        workers_.emplace_back([this, worker, beginning] {
-            beginning->free(worker);
-            serve(worker);
-        });
+        try {
+            workers_.emplace_back([this, worker, beginning] {
+                beginning->free(worker);
+                serve(worker);
+            });
+        } catch (const std::system_error&) {
+            break;  // no more are to be had: fewer will do
+        }
         beginning->elsewhere(workers_.back());
     }
 }

@@ -44,7 +44,8 @@ struct Outcome {
     Reason reason = Reason::solved;
     std::string strategy;
     std::vector<double> t;
-    double kkt_gap = 0;           // m - M with the gradient in double precision
+    double kkt_gap = 0;           // m - M with the gradient in double precision; like the next two no number where t has
+                                  // moved since it was computed last, for a limit ended the solve
     double relative_gap = 0;      // of the duality gap, at the multipliers between M and m
     double value = 0;             // of the objective
     std::int64_t iterations = 0, refreshes = 0;

@@ -54,7 +54,7 @@ public:
             measure();
             out_.reason = Reason::stalled;
             double best = out_.gap;
-            while (out_.gap > tolerance && control_.iterations - improved <= kStagnant * rows_.count) {
+            while (out_.gap > tolerance && control_.iterations - improved < kStagnant * rows_.count) {
                 const double worst = round(active, live, clear, random);
                 ++out_.rounds;
                 for (std::int64_t i = 0; i < rows_.rows; ++i) m_[i] += weight_ * lacking_[i];

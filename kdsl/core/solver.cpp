@@ -47,6 +47,9 @@ constexpr double kFaint = 0.1;
 constexpr double kFiner = 0.01;
 // Times these is what m - M gets to before the gradient is computed afresh.
 constexpr double kDoubt = 10;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+// A rise of the objective, relative to it, that is no rounding of the values before and after.
+constexpr double kRise = 0.01;
 // A change of the objective that rounding does not hide, relative to it.
 constexpr double kVisible = 1e-15;
 
@@ -74,11 +77,13 @@ public:
             stages();
         } catch (const Stopped& stopped) {
             out_.reason = stopped.reason;
+            if (!std::ranges::all_of(t_, [](double t) { return std::isfinite(t); })) t_ = before_;
         }
         const Standing& at = gradient_.standing();
-        out_.kkt_gap = at.kkt_gap;
-        out_.relative_gap = at.relative_gap;
-        out_.value = at.value;
+        const bool measured = control_.iterations == gradient_.iterations();  // else t has moved since
+        out_.kkt_gap = measured ? at.kkt_gap : kUnknown;
+        out_.relative_gap = measured ? at.relative_gap : kUnknown;
+        out_.value = measured ? at.value : kUnknown;
         out_.refreshes = gradient_.refreshes();
         out_.work.entries += gradient_.entries();
         out_.t = std::move(t_);
@@ -133,6 +138,7 @@ private:
             const double doubt = rough ? noise : precision == Precision::single ? kDoubt * fine : 0;
             out_.work.rough += rough;
             const Goal goal{eps, doubt, fine, &gradient_.known()};
+            before_ = t_;
             StageResult result = stage->run(t_, gradient_.values(), goal, precision, out_.work);
             const double error = rough ? noise * distance(gradient_.known(), t_) : 0;
             const bool coarse = error > kFaint * eps;
@@ -147,6 +153,14 @@ private:
             const bool exact = !coarse || eps < kSingle * at.size || kFiner * error > kFaint * eps;
             gradient_.refresh(t_, eps, exact);
             refreshed = exact;
+            if (has_left(value, at.value, precision)) {
+                t_ = before_;
+                gradient_.refresh(t_, kInfinity, true);
+                if (precision == Precision::both_double) throw Stopped{Reason::stalled};
+                precision = Precision::both_double;
+                refreshed = true;
+                continue;
+            }
             if (rough) {
                 if (at.kkt_gap > kNearly * eps || !result.moved) precision = Precision::single;
             } else if (precision != Precision::both_double) {
@@ -157,6 +171,13 @@ private:
                 fruitless = 0;
             }
         }
+    }
+
+    // Whether a stage went up. Rounding makes Q indefinite, and where no bound holds t it may go on for ever.
+    static bool has_left(double before, double after, Precision precision) {
+        if (!std::isfinite(after)) return true;
+        const bool rose = after - before > kRise * (std::abs(before) + std::abs(after));
+        return rose && precision != Precision::both_double;
     }
 
     // A little less than what is asked for, to leave room for drift, where one stage can get there.
@@ -180,7 +201,7 @@ private:
     Pool pool_;
     std::unique_ptr<Exchange> exchange_;
     FreshGradient gradient_;
-    std::vector<double> t_;
+    std::vector<double> t_, before_;  // before_: where the stage that is going on began
     Product known_;
     double gap_ = kInfinity;  // m - M at 0, where the gradient is that of h, and likely ends were chosen in its place
     Outcome out_;

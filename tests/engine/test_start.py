@@ -202,7 +202,7 @@ def test_a_limit_inside_the_sample_says_nothing_of_the_gap(steps):
     problem = deviations(absolute, sum_of_all())
     found = engine.solve(problem, tol=1e-9, max_iterations=steps, strategy="working_set")
     assert found.status == "iteration_limit"
-    assert found.facts["kkt_gap"] > 0
+    assert not found.facts["kkt_gap"] <= 1e-9  # it is NaN where t has moved since it was measured
     assert np.abs(problem.rows.matrix @ found.theta).max() <= 1e-9
 
 

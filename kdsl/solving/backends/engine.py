@@ -41,6 +41,7 @@ _MESSAGES: dict[Status, str] = {
     "interrupted": "stopped by the callback",
     "unbounded": "the objective falls for ever along a ray",
 }
+_SOLVED_BY_SLOPE = "m - M is within the tolerance"
 
 
 def solve(
@@ -91,7 +92,7 @@ def solve(
                 None if max_iterations is None else max_iterations - _iterations(rounds),
                 callback,
                 time_limit=time_limit - (time.perf_counter() - began),
-                threads=threads,
+                threads=threads if all_threads else None,
                 memory=memory,
                 strategy=strategy,
                 working_set=working_set,
@@ -147,7 +148,8 @@ def solve(
     facts |= {"how": how, "isa": _core.isa(), "threads": answer["threads"], "rounds": len(rounds)}
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
-    message = _MESSAGES[status] + (f"; rows met by prices in {len(rounds)} rounds first" if rounds else "")
+    message = _SOLVED_BY_SLOPE if status == "solved" and kkt_tol is not None else _MESSAGES[status]
+    message += f"; rows met by prices in {len(rounds)} rounds first" if rounds else ""
     return RawSolution(theta, _iterations(rounds) + answer["iterations"], status, message, seconds, facts, ray)
 
 

@@ -83,7 +83,7 @@ def solve(
     facts = _facts(rows, solved, error, threads)
     if error > options.tol and not solved.stopped and rows.residual > 0:
         found = _by_the_engine(problem, options, theta, progress, began, "finished by the engine")
-        if found.status != "solved" and error <= float(found.facts.get("relative_gap", math.inf)):
+        if found.status != "solved" and not error > float(found.facts.get("relative_gap", math.inf)):  # it may be NaN
             found = replace(found, theta=theta, facts=facts)  # pairs may lose for long what an interior point has found
         return replace(found, iterations=found.iterations + solved.iterations, facts={**facts, **found.facts})
     status: Status = "solved" if error <= options.tol and not solved.stopped else watch.reason
