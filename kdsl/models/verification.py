@@ -26,7 +26,9 @@ from kdsl.models.model_file import LoadedModel, read_container, restore, slimmed
 from kdsl.models.predictor import Predictor
 from kdsl.solving.certificate import Certificate, relative_gap
 from kdsl.solving.certify import certify
-from kdsl.solving.posed import pose
+from kdsl.solving.conic_point import nothing
+from kdsl.solving.lowering import lower
+from kdsl.solving.posed import Posed, pose
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.watched import Step, watched
@@ -88,16 +90,19 @@ def verify_model(
     try:
         parameters = bind_parameters(loaded.model, predictor.parameters)
         known = {name: Fraction(value) for name, value in parameters.items()}
-        posed = pose(derive(loaded.model, known), bound, parameters, predictor.kernels, memory, policy, seed)
-        posed = posed if step is None else watched(posed, step)
-        if outer is None and posed.energies.outer is not None:  # no search found the norm's multiplier
-            posed = replace(posed, energies=conic_form(posed.derivation))
-        if (outer is None) != (posed.energies.outer is None):
-            raise ValueError("it has a multiplier of the norm too many or too few")
-        point = certify(posed, loaded.theta, None if outer is None else float(outer))
+        outer = None if outer is None else float(outer)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        findings.append(differs("theta", f"the dual point does not fit the problem: {error}"))
+        findings.append(differs("parameters", f"they do not fit the model: {error}"))
         return Verification(loaded, (), tuple(findings))
+    posed = pose(derive(loaded.model, known), bound, parameters, predictor.kernels, memory, policy, seed)
+    posed = posed if step is None else watched(posed, step)
+    if outer is None and posed.energies.outer is not None:  # no search found the norm's multiplier
+        posed = replace(posed, energies=conic_form(posed.derivation))
+    misfit = misfit_of(loaded.theta, outer, posed)
+    if misfit:
+        findings.append(differs("theta", f"the dual point does not fit the problem: {misfit}"))
+        return Verification(loaded, (), tuple(findings))
+    point = certify(posed, loaded.theta, outer)
     figures = compared(loaded.certificate, point.certificate)
     findings += [
         differs(f.name, f"stored {words(f.stored)}, computed {words(f.computed)}") for f in figures if not f.holds
@@ -114,6 +119,17 @@ def verify_model(
 
 
 # ------------------------------------------------------------------- the parts
+
+
+def misfit_of(theta: Array, outer: float | None, posed: Posed) -> str:
+    """Why this cannot be a point of the problem; "" where it can."""
+    if (outer is None) != (posed.energies.outer is None):
+        return "it has a multiplier of the norm too many or too few"
+    lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated)
+    needed = len(nothing(posed, lowered))
+    if len(theta) != needed:
+        return f"it has {len(theta):,} numbers, and needs {needed:,}"
+    return "" if np.isfinite(theta).all() else "some of it is no finite number"
 
 
 def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
@@ -151,20 +167,20 @@ def record_differences(now: Any, stored: Any, place: str = "") -> list[str]:
     if isinstance(now, (list, tuple)) and isinstance(stored, (list, tuple)) and len(now) == len(stored):
         pairs = enumerate(zip(now, stored, strict=True))
         return [d for n, (a, b) in pairs for d in record_differences(a, b, f"{place}[{n}]")]
-    if isinstance(now, float) and isinstance(stored, (int, float)) and close(now, float(stored), abs(now)):
+    if isinstance(now, float) and isinstance(stored, (int, float)) and close(now, float(stored), max(1.0, abs(now))):
         return []
     return [] if now == stored else [f"{place.lstrip('.')}: stored {stored!r}, computed {now!r}"]
 
 
 def compared(stored: Certificate, now: Certificate) -> list[Figure]:
     """Every figure of the certificate, to 1e-9 of the size of the objective."""
-    size = max(1.0, abs(now.value), abs(now.dual)) if math.isfinite(now.value) else 1.0
-    figures = [
+    own = now.size if math.isfinite(now.value) else 1.0
+    size = max(1.0, own)
+    objective = (("value", stored.value, now.value), ("dual", stored.dual, now.dual), ("gap", stored.gap, now.gap))
+    figures = [Figure(name, a, b, close(a, b, own)) for name, a, b in objective]
+    figures += [
         Figure(name, a, b, close(a, b, size))
         for name, a, b in (
-            ("value", stored.value, now.value),
-            ("dual", stored.dual, now.dual),
-            ("gap", stored.gap, now.gap),
             ("rel_gap", stored.rel_gap, now.rel_gap),
             ("kkt_gap", stored.kkt_gap, now.kkt_gap),
             ("primal_residual", stored.primal_residual, now.primal_residual),
@@ -183,7 +199,7 @@ def compared(stored: Certificate, now: Certificate) -> list[Figure]:
 def close(a: float | None, b: float | None, size: float) -> bool:
     if a is None or b is None:
         return a is b
-    return a == b or abs(a - b) <= ACCURACY * max(1.0, size) or (math.isnan(a) and math.isnan(b))
+    return a == b or abs(a - b) <= ACCURACY * size or (math.isnan(a) and math.isnan(b))
 
 
 def consistency(stored: Certificate) -> list[Diagnostic]:
@@ -194,7 +210,7 @@ def consistency(stored: Certificate) -> list[Diagnostic]:
             found.append(
                 differs("gap", f"stored {stored.gap!r}, |value - dual| is {abs(stored.value - stored.dual)!r}")
             )
-        expected = relative_gap(stored.value, stored.dual)
+        expected = relative_gap(stored.value, stored.dual, stored.unit)
         if stored.rel_gap != expected:
             found.append(differs("rel_gap", f"stored {stored.rel_gap!r}, value and dual give {expected!r}"))
     return found
@@ -244,7 +260,7 @@ def scalar_findings(stored: Mapping[str, float], now: Mapping[str, float]) -> li
     found = []
     for name in {**stored, **now}:
         a, b = stored.get(name), now.get(name)
-        if not close(a, b, 1.0 if b is None else abs(b)):
+        if not close(a, b, 1.0 if b is None else max(1.0, abs(b))):
             found.append(differs(f"scalar {name}", f"stored {words(a)}, computed {words(b)}"))
     return found
 

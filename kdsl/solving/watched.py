@@ -42,9 +42,10 @@ class WatchedGram:
 
     def _in_parts(self, coefficients: Floats) -> Floats:
         """K @ coefficients, in parts of the rows of K, from the points that carry something."""
-        gram, carrying = self.inner, np.flatnonzero(coefficients)
+        gram = self.inner
+        carrying = np.flatnonzero(coefficients if coefficients.ndim == 1 else coefficients.any(axis=1))
         support, weight = gram.points[carrying], coefficients[carrying]
-        result = np.empty(gram.size)
+        result = np.empty(coefficients.shape)
         rows = max(1, gram.size // PARTS, block_rows(gram.size, gram.memory))
         for start in range(0, gram.size, rows):
             part = gram.points[start : start + rows]

@@ -14,7 +14,9 @@ X = np.random.default_rng(0).normal(size=(500, 6))
 SOME = np.where(np.random.default_rng(1).random(500) < 0.5, np.random.default_rng(2).normal(size=500), 0.0)
 
 
-@pytest.mark.parametrize("vector", [SOME, np.zeros(500)], ids=["some", "none"])
+@pytest.mark.parametrize(
+    "vector", [SOME, np.zeros(500), SOME[:, None] * [1.0, 2.0, 0.0]], ids=["some", "none", "several"]
+)
 @pytest.mark.parametrize("memory", [100_000, 1 << 28], ids=["blocks", "small"])
 @pytest.mark.parametrize("points", [X, sp.csr_array(X), X[:, :1]], ids=["dense", "csr", "one feature"])
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), Polynomial(2), Linear()], ids=lambda k: type(k).__name__)

@@ -404,3 +404,15 @@ def test_show_of_something_else(table: Path) -> None:
     outcome = kdsl("show", table)
     assert outcome.code == 1
     assert "error[K652]" in outcome.err
+
+
+def test_several_vectors_share_the_values_of_a_kernel_that_is_not_kept(tmp_path: Path) -> None:
+    """With little memory products are made in parts, which are told of, of a vector for each class."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(400, 2))
+    y = np.array(["a", "b", "c"])[(x[:, 0] > 0).astype(int) + (x[:, 1] > 0)]
+    table = write_table(tmp_path / "three.csv", {"u": x[:, 0], "v": x[:, 1], "y": list(y)})
+    path = tmp_path / "three.kdsl"
+    solved("loss_multinomial", "--data", table, "--memory", "1M", "--tol", "1e-3", "-o", path)
+    outcome = kdsl("verify", path, "--data", table, "--memory", "1M")
+    assert outcome.code == 0, outcome.err
