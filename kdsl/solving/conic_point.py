@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.numeric import Array, Values, evaluate
-from kdsl.algebra.poly import Monomial
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Factor, Inner, Sym
 from kdsl.solving.certificate import Products, normal_form_value
@@ -61,19 +61,23 @@ def conic_value(posed: Posed, lowered: Lowered, theta: Floats, multipliers: Mapp
     """The exact dual's objective: a lower bound of the primal where the point is feasible."""
     exact = posed.energies.dual
     kinks = normal_form_value(lowered.problem, theta, Products((), ()))
+    fractions, others = exact.objective.split(lambda monomial: any(power < 0 for _, power in monomial.factors))
+    at = _at(posed, multipliers)
+    weightless = {name: np.where(np.asarray(array) == 0, np.inf, array) for name, array in at.arrays.items()}
     with np.errstate(divide="ignore", invalid="ignore"):  # a point that no solver gave may lie where nothing is defined
-        value = float(evaluate(exact.objective, _at(posed, multipliers)))
+        value = float(evaluate(others, at)) + float(evaluate(fractions, replace(at, arrays=weightless)))
     return value - kinks + entropy_value(exact, multipliers, posed.values)
 
 
 def cone_excess(posed: Posed, multipliers: Mapping[str, Array]) -> float:
-    """How far the worst cone is from holding, as a share of its radius where that is above 1."""
+    """How far the worst cone is from holding, as a share of its radius."""
     at, worst = _at(posed, multipliers), 0.0
     for cone in posed.energies.dual.cones:
         lengths = {name: at.size(z) for name, z in zip(cone.indices, cone.sets, strict=True)}
         norm = np.sqrt(np.maximum(evaluate(cone.body, at, lengths), 0.0))
         radius = evaluate(cone.radius, at, lengths)
-        worst = max(worst, float(np.max((norm - radius) / np.maximum(1.0, radius), initial=0.0)))
+        excess = (norm - radius) / np.where(radius > 0, radius, 1.0)
+        worst = max(worst, float(np.max(excess, initial=0.0)))
     return worst
 
 
@@ -82,9 +86,10 @@ def _at(posed: Posed, multipliers: Mapping[str, Array]) -> Values:
 
 
 def _bounds_a_norm(condition: Condition) -> bool:
-    """Whether it bounds squared norms, and not distances to points."""
+    """Whether it bounds squares of norms or of scalars, and not distances to points."""
     products = [factor for factor in condition.body.factors() if isinstance(factor, Inner)]
-    return bool(products) and not any(p.left.feature or p.right.feature for p in products)
+    squares = [f for m in condition.body.terms for f, p in m.factors if p == 2 and _is_scalar(f)]
+    return bool(products or squares) and not any(p.left.feature or p.right.feature for p in products)
 
 
 def _room(posed: Posed, condition: Condition) -> Array:
@@ -96,11 +101,6 @@ def _room(posed: Posed, condition: Condition) -> Array:
 
 def _is_scalar(factor: Factor) -> bool:
     return isinstance(factor, Sym) and factor.role == "var"
-
-
-def _is_fraction(monomial: Monomial) -> bool:
-    """Whether it is part of an energy over a curvature that is a multiplier."""
-    return any(power < 0 and isinstance(f, Sym) and f.role == "mult" for f, power in monomial.factors)
 
 
 def _layout(posed: Posed) -> list[tuple[str, tuple[int, ...], str]]:

@@ -7,7 +7,6 @@ conditions are then affine in scalars, inner products, norms and squared norms.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,14 +24,14 @@ from kdsl.solving.backends.interface import Options
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
-from kdsl.solving.scalar_program import conic_cost
+from kdsl.solving.scalar_program import conic_cost, solve_cones
 from kdsl.solving.spaces import Space
 from kdsl.solving.sparse_forms import Places, linear_matrix
 from kdsl.solving.unknowns import HilbertUnknown, with_unknowns
 
 LIMIT = "user_limit"  # CVXPY's word for a limit of time or iterations
 _RANK = 1e-13  # eigenvalues of K below this share of the largest are rounding
-_PRODUCT, _SQUARE, _LENGTH = "\x06product", "\x06square", "\x06length"
+_PRODUCT, _SQUARE, _LENGTH, _OWN_SQUARE = "\x06product", "\x06square", "\x06length", "\x06own square"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +50,8 @@ class ConicAnswer:
 def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> ConicAnswer:
     """The optimum of the primal as written, with the multipliers of its conditions; `options` has the limits."""
     began = time.perf_counter()
+    for condition in posed.derivation.primal.conditions:
+        _with_columns(condition.body)
     columns = _Columns.of(posed)
     if time.perf_counter() - began >= options.time_limit:
         return ConicAnswer(LIMIT, 0, {}, {})
@@ -65,9 +66,11 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
         parts[_SQUARE].append(cp.sum(cp.square(w), axis=1))
         parts[_LENGTH].append(cp.norm(w, 2, axis=1))
     everything = {kind: cp.hstack(found) if found else None for kind, found in parts.items()}
+    scalars = x[: columns.scalars.size]
+    everything[_OWN_SQUARE] = cp.square(scalars)
 
     def affine(matrix: sp.csr_array, offset: Floats) -> Any:
-        total = matrix[:, : columns.scalars.size] @ x[: columns.scalars.size] + offset
+        total = matrix[:, : columns.scalars.size] @ scalars + offset
         for kind, part in everything.items():
             own = matrix[:, columns.slices[kind]]
             if own.nnz:
@@ -84,15 +87,13 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
             body = affine(matrix, offset)
             stated[condition.label] = (body == 0 if condition.equality else body <= 0, keep)
     problem = cp.Problem(cp.Minimize(cost), [*constraints, *(c for c, _ in stated.values())])
-    settings: dict[str, Any] = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), accuracy)
+    limits: dict[str, Any] = {}
     if options.max_iterations is not None:
-        settings["max_iter"] = options.max_iterations
+        limits["max_iter"] = options.max_iterations
     if np.isfinite(options.time_limit):
-        settings["time_limit"] = remaining(options, time.perf_counter() - began).time_limit
+        limits["time_limit"] = remaining(options, time.perf_counter() - began).time_limit
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # how exact it is, the certificate says
-            problem.solve(solver=cp.CLARABEL, **settings)
+        solve_cones(problem, accuracy, **limits)
     except cp.error.SolverError as error:
         return ConicAnswer(str(error), 0, {}, {})
     if problem.status not in ("optimal", "optimal_inaccurate"):
@@ -121,7 +122,7 @@ class _Family:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Where scalars, inner products, squared norms and norms stand in one long vector."""
+    """Where scalars, inner products, squared norms, norms and squares of scalars stand in one long vector."""
 
     scalars: ScalarProblem
     families: tuple[_Family, ...]
@@ -150,7 +151,8 @@ class _Columns:
                 starts[kind, family.name] = size
                 size += family.members * (family.space.size if kind == _PRODUCT else 1)
             slices[kind] = slice(begin, size)
-        return _Columns(scalars, tuple(families), slices, starts, size)
+        slices[_OWN_SQUARE] = slice(size, size + scalars.size)
+        return _Columns(scalars, tuple(families), slices, starts, size + scalars.size)
 
     def rows(self, condition: Condition, posed: Posed) -> tuple[sp.csr_array, Floats, Array]:
         """(matrix, offset, which members of the condition have a row)."""
@@ -167,21 +169,17 @@ class _Columns:
         self, body: Poly, lengths: Mapping[str, int], posed: Posed, vectors_only: bool = False
     ) -> tuple[sp.csr_array, Floats]:
         """body, affine in what has a column, as a matrix and an offset; with `vectors_only`, its terms with vectors."""
-        opened = collect(
-            [
-                (monomial.binders, tuple(_opened(factor, power) for factor, power in monomial.factors), coefficient)
-                for monomial, coefficient in body.terms.items()
-                if not vectors_only or any(_is_vector(f) for f, _ in monomial.factors)
-            ]
-        )
+        opened = _with_columns(body, vectors_only)
         scalars = self.scalars.families
         by_name = {family.name: family for family in self.families}
 
         def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
             if symbol.name in scalars:
-                positions = scalars[symbol.name].positions
-                return np.asarray(positions[places] if places else positions.reshape(-1)[0])
+                return scalars[symbol.name].at(places)
             kind, name, *point = symbol.name.split("\x07")
+            if kind == _OWN_SQUARE:
+                column = scalars[name].at(places)
+                return np.where(column >= 0, self.slices[_OWN_SQUARE].start + column, column)
             family = by_name[name]
             own, rest = places[: len(family.shape)], places[len(family.shape) :]
             member: Any = np.ravel_multi_index(own, family.shape) if own else 0
@@ -201,8 +199,26 @@ def _is_vector(factor: Factor) -> bool:
     return isinstance(factor, Sym) and factor.role == "norm"
 
 
+def _with_columns(body: Poly, vectors_only: bool = False) -> Poly:
+    """body with a symbol for whatever has a column: affine in these, or no program that can be posed."""
+    opened = collect(
+        [
+            (monomial.binders, tuple(_opened(factor, power) for factor, power in monomial.factors), coefficient)
+            for monomial, coefficient in body.terms.items()
+            if not vectors_only or any(_is_vector(f) for f, _ in monomial.factors)
+        ]
+    )
+    if any(sum(isinstance(f, Sym) and f.role == "var" for f, _ in m.factors) > 1 for m in opened.terms):
+        raise _not_conic()
+    return opened
+
+
 def _opened(factor: Factor, power: int) -> tuple[Factor, int]:
-    """An inner product or a norm as a symbol with a column of its own."""
+    """An inner product, a norm or the square of a scalar as a symbol with a column of its own."""
+    if isinstance(factor, Sym) and factor.role == "var" and power != 1:
+        if power != 2:
+            raise _not_conic()
+        return Sym(f"{_OWN_SQUARE}\x07{factor.name}", factor.args, "var"), 1
     if not _is_vector(factor):
         return factor, power
     if power != 1:
@@ -225,8 +241,9 @@ def _not_conic() -> KdslError:
             Diagnostic(
                 "K614",
                 "the problem is neither a quadratic program nor a conic one that kdsl can pose",
-                why="Hilbert variables multiply each other, or inner products with them",
-                help="`kdsl derive --verify` still derives and checks its dual",
+                why="unknowns multiply each other, or inner products with them",
+                help="give a sum or a difference that is squared an unknown of its own; `kdsl derive --verify` still "
+                "derives and checks the dual",
             )
         ]
     )

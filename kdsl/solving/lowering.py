@@ -228,20 +228,20 @@ def _pieces(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         slope, curvature, kink = -members(cost.slope), -members(cost.curvature), -members(cost.kink)
+        cuts = [[members(cut) for cut in term.function.breaks] for term in terms]
+        added = [[tuple(members(c) for c in piece) for piece in term.function.pieces] for term in terms]
     lower, upper = members(variable.lower, -np.inf), members(variable.upper, np.inf)
     if pinned:
         lower = upper.copy()
-    absent = ~np.isfinite(curvature)  # a zero weight: the point is absent from the loss
+    finite = [curvature, *(number for pieces in added for piece in pieces for number in piece)]
+    absent = np.asarray(~np.isfinite(finite).all(axis=0))  # a zero weight: the point is absent from the loss
     slope[absent] = curvature[absent] = kink[absent] = 0.0
     lower[absent] = upper[absent] = 0.0
-    stacks = [np.stack([lower, upper, curvature, slope, np.zeros(family.count)])[:, None, :]]
+    stack = np.stack([lower, upper, curvature, slope, np.zeros(family.count)])[:, None, :]  # (5, pieces, members)
     if kink.any():
-        stacks = [_split_at_zero(stacks[0], kink)]
-    for term in terms:
-        cuts = [members(cut) for cut in term.function.breaks]
-        added = [tuple(members(c) for c in piece) for piece in term.function.pieces]
-        stacks = [_split(stacks[0], cuts, added, absent)]
-    stack = stacks[0]  # (5, pieces, members)
+        stack = _split_at_zero(stack, kink)
+    for breaks, pieces in zip(cuts, added, strict=True):
+        stack = _split(stack, breaks, pieces, absent)
     if stack.shape[1] == 1:
         return np.ones(family.count, dtype=np.int64), stack[:, 0]
     keep = (stack[1] > stack[0]) | _first_of_empty(stack)
@@ -265,7 +265,7 @@ def _split(stack: Floats, cuts: list[Floats], added: list[tuple[Floats, ...]], a
     ends = [np.full_like(lower, -np.inf), *cuts, np.full_like(lower, np.inf)]
     result = []
     for n, (q, c, d) in enumerate(added):
-        left, right = np.clip(ends[n], lower, upper), np.clip(ends[n + 1], lower, upper)
+        left, right = (np.where(absent, 0.0, np.clip(end, lower, upper)) for end in ends[n : n + 2])
         q, c, d = (np.where(absent, 0.0, part) for part in (q, c, d))
         result.append(np.stack([left, right, curvature + q, slope + c, value + d]))
     return np.stack(result, axis=1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Array, Values, evaluate, label_values, support_mask
 from kdsl.algebra.plq import Plq
-from kdsl.algebra.poly import Factors, Poly, derivative
+from kdsl.algebra.poly import Factors, Monomial, Poly, collect, derivative
 from kdsl.algebra.primal import LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
 from kdsl.solving.normal_form import Floats
@@ -35,6 +35,10 @@ class Columns:
     def members(self) -> NDArray[np.int64]:
         return self.positions[self.positions >= 0]
 
+    def at(self, places: tuple[Places, ...]) -> Places:
+        """The columns of some members."""
+        return np.asarray(self.positions[places] if places else self.positions.reshape(-1)[0])
+
     def read(self, z: Floats) -> Array:
         inside = self.positions >= 0
         result = np.zeros(self.shape)
@@ -52,7 +56,10 @@ class LossColumns:
 
 @dataclass(frozen=True, eq=False)
 class ScalarProblem:
-    """minimise q'z + 1/2 sum p z^2 + losses(z) + constant subject to A z + a <= 0 (= 0 where `equality`)."""
+    """minimise q'z + 1/2 z'Pz + losses(z) + constant subject to S z^2 + A z + a <= 0 (= 0 where `equality`).
+
+    z^2 are the squares of the scalars one by one; where S has no entry there is none (None).
+    """
 
     families: Mapping[str, Columns]
     linear: Floats
@@ -63,6 +70,7 @@ class ScalarProblem:
     matrix: sp.csr_array
     offset: Floats
     equality: NDArray[np.bool_]
+    squares: sp.csr_array | None = None
 
     @property
     def size(self) -> int:
@@ -98,8 +106,14 @@ class ScalarProblem:
         return float(sum(part.sum() for part in parts)), float(sum(np.abs(part).sum() for part in parts))
 
     def slack(self, z: Floats) -> Floats:
-        """A z + a, which is to be <= 0 or = 0."""
-        return np.asarray(self.matrix @ z + self.offset)
+        """S z^2 + A z + a, which is to be <= 0 or = 0."""
+        slack = np.asarray(self.matrix @ z + self.offset)
+        return slack if self.squares is None else np.asarray(slack + self.squares @ z**2)
+
+    def excess(self, z: Floats) -> Floats:
+        """How far each condition is from holding."""
+        slack = self.slack(z)
+        return np.where(self.equality, np.abs(slack), np.maximum(slack, 0.0))
 
 
 class ScalarForm(NamedTuple):
@@ -144,8 +158,7 @@ def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
         families[unknown.name] = Columns(unknown, shape, positions)
 
     def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
-        positions = families[symbol.name].positions
-        return np.asarray(positions[places] if places else positions.reshape(-1)[0])
+        return families[symbol.name].at(places)
 
     form = scalar_form(primal)
     linear, _ = linear_matrix(form.linear, {}, start, column_of, values, roles=("var",))
@@ -216,19 +229,38 @@ def _loss(
 
 def _conditions(
     derivation: Derivation, size: int, column_of: Column, values: Values
-) -> tuple[sp.csr_array, Floats, NDArray[np.bool_]]:
+) -> tuple[sp.csr_array, Floats, NDArray[np.bool_], sp.csr_array | None]:
     matrices: list[Entries] = []
+    squares: list[Entries] = []
     offsets: list[Floats] = [np.zeros(0)]
     equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
     for condition in derivation.primal.conditions:
         if not any(role == "var" for role, _ in condition.body.symbols()):
             continue
         lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
-        entries, constant = linear_matrix(condition.body, lengths, size, column_of, values, roles=("var",))
+        squared, plain = _squares_apart(condition.body)
+        entries, constant = linear_matrix(plain, lengths, size, column_of, values, roles=("var",))
+        bends, _ = linear_matrix(squared, lengths, size, column_of, values, roles=("var",))
         if condition.support:
             keep = support_mask(condition.support, condition.indices, condition.sets, values).reshape(-1)
-            entries, constant = entries.only(keep), constant[keep]
+            entries, bends, constant = entries.only(keep), bends.only(keep), constant[keep]
         matrices.append(entries)
+        squares.append(bends)
         offsets.append(constant)
         equality.append(np.full(len(constant), condition.equality))
-    return stacked(matrices, size).by_row(), np.concatenate(offsets), np.concatenate(equality)
+    quadratic = stacked(squares, size).by_row() if any(len(part.data) for part in squares) else None
+    return stacked(matrices, size).by_row(), np.concatenate(offsets), np.concatenate(equality), quadratic
+
+
+def _squares_apart(body: Poly) -> tuple[Poly, Poly]:
+    """(the terms with the square of a scalar, which stands for itself there; the others)."""
+
+    def is_square(monomial: Monomial) -> bool:
+        return any(p == 2 and isinstance(f, Sym) and f.role == "var" for f, p in monomial.factors)
+
+    squared, plain = body.split(is_square)
+    once = collect(
+        (m.binders, tuple((f, 1 if isinstance(f, Sym) and f.role == "var" else p) for f, p in m.factors), c)
+        for m, c in squared.terms.items()
+    )
+    return once, plain

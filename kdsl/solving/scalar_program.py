@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +16,8 @@ from kdsl.solving.general_qp import minimise_convex
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 
+_ACCURACIES = (1e-11, 1e-9, 1e-7)  # that a conic solver is asked for, one after the other
+
 
 def least_scalars(problem: ScalarProblem) -> Floats:
     """A minimiser z of the scalar problem."""
@@ -23,6 +27,43 @@ def least_scalars(problem: ScalarProblem) -> Floats:
             return vertex
     answer, _ = minimise_convex(_quadratic_program(problem))
     return np.asarray(answer.x[: problem.size], dtype=np.float64)
+
+
+def by_cones(problem: ScalarProblem) -> Floats:
+    """A minimiser z where conditions hold squares of scalars; z = 0 where no solver finds one."""
+    import cvxpy as cp
+
+    assert problem.squares is not None
+    x, cost, constraints = conic_cost(problem)
+    z = x[: problem.size]
+    less, equal = np.flatnonzero(~problem.equality), np.flatnonzero(problem.equality)
+    squared = problem.squares[less] @ cp.square(z)
+    constraints.append(squared + problem.matrix[less] @ z + problem.offset[less] <= 0)
+    if len(equal):
+        constraints.append(problem.matrix[equal] @ z + problem.offset[equal] == 0)
+    program = cp.Problem(cp.Minimize(cost), constraints)
+    for accuracy in _ACCURACIES:
+        with suppress(cp.error.SolverError):
+            solve_cones(program, accuracy)
+        if z.value is not None:
+            return np.asarray(z.value, dtype=np.float64)
+    return np.zeros(problem.size)
+
+
+def solve_cones(program: Any, accuracy: float, **limits: Any) -> None:
+    """Solve a program of CVXPY by Clarabel; how exact it is, the certificate says.
+
+    Beside norms a quadratic objective often makes Clarabel fail: then its squares become cones.
+    """
+    import cvxpy as cp
+
+    asked = {**dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), accuracy), **limits}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            program.solve(solver=cp.CLARABEL, **asked)
+        except cp.error.SolverError:
+            program.solve(solver=cp.CLARABEL, use_quad_obj=False, **asked)
 
 
 def conic_cost(problem: ScalarProblem) -> tuple[Any, Any, list[Any]]:

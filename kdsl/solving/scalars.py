@@ -20,7 +20,7 @@ from kdsl.solving.directions import directions_of
 from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_minimum
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
-from kdsl.solving.scalar_program import least_scalars
+from kdsl.solving.scalar_program import by_cones, least_scalars
 from kdsl.solving.smooth_scalars import along_one, along_several, by_programs
 from kdsl.solving.sparse_forms import Entries
 
@@ -41,6 +41,8 @@ class Scalars:
 
 def minimise_scalars(problem: ScalarProblem) -> Scalars:
     """A minimiser of the scalar problem, as feasible as floating point allows."""
+    if problem.squares is not None:
+        return Scalars(by_cones(problem))
     slacks = _slack_columns(problem)
     few = _others(problem.size, slacks)
     lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
@@ -57,6 +59,14 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
         return Scalars(lines.at(v))
     z = least_scalars(problem)
     return Scalars(z if lines is None else lines.at(z[few]))
+
+
+def value_without_scalars(problem: ScalarProblem) -> float:
+    """The value where all scalars but slacks are 0, and slacks at their best; 0 where they cannot be told apart."""
+    slacks = _slack_columns(problem)
+    few = _others(problem.size, slacks)
+    lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
+    return 0.0 if lines is None else problem.value(lines.at(np.zeros(len(few))))
 
 
 def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:

@@ -152,7 +152,9 @@ def _entries(
 ) -> tuple[Places, Places | None, Array]:
     lengths: dict[Leaf, int] = {n: values.size(size) for n, size in enumerate(monomial.binders)}
     lengths.update(row_lengths)
-    multiplier = next((f for f, _ in monomial.factors if isinstance(f, Sym) and f.role in roles), None)
+    multiplier, power = next(((f, p) for f, p in monomial.factors if isinstance(f, Sym) and f.role in roles), (None, 1))
+    if power != 1:
+        raise ValueError(f"a form with {multiplier}^{power} is not linear")
     vector = next((f for f, _ in monomial.factors if isinstance(f, Vec)), None)
     rest = tuple((f, p) for f, p in monomial.factors if f is not multiplier and f is not vector)
     used: dict[Leaf, None] = dict.fromkeys(row_lengths)
