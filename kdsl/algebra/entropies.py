@@ -1,4 +1,4 @@
-"""The value of the entropy terms of a dual on data."""
+"""The value of the entropy terms of a dual on data, and what they are a share of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kdsl.algebra.dual import Dual
+from kdsl.algebra.dual import Dual, EntropyTerm
 from kdsl.algebra.numeric import Array, Values, evaluate, shape_of
 
 
@@ -14,8 +14,7 @@ def entropy_value(dual: Dual, multipliers: Mapping[str, Array], values: Values) 
     """The sum of all entropy terms at a dual-feasible point."""
     total = 0.0
     for term in dual.entropies:
-        lengths = dict(zip(term.indices, shape_of(term.sets, values), strict=True))
-        weight = evaluate(term.weight, values, lengths)
+        weight = _weights(term, values)
         theta = multipliers[term.label]
         if term.kind == "binary":
             total += float(np.sum(entropy(theta) + entropy(weight - theta) - entropy(weight)))
@@ -26,6 +25,15 @@ def entropy_value(dual: Dual, multipliers: Mapping[str, Array], values: Values) 
         shares = evaluate(variable.upper, values, sizes) - theta
         total += float(np.sum(entropy(shares)) - np.sum(entropy(weight)))
     return total
+
+
+def entropy_size(dual: Dual, values: Values) -> float:
+    """What the losses weigh together: one of weight 1 loses log 2 where it knows nothing."""
+    return sum(float(np.sum(_weights(term, values))) for term in dual.entropies)
+
+
+def _weights(term: EntropyTerm, values: Values) -> Array:
+    return evaluate(term.weight, values, dict(zip(term.indices, shape_of(term.sets, values), strict=True)))
 
 
 def entropy(value: Array) -> Array:

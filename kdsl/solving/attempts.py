@@ -18,7 +18,8 @@ from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, instead_of, next_route
 
 FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
-_STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied
+_STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied,
+_SMALLER = (0.5, 1e-2)  # and where that may be for the problem is smaller than what backends measure by
 _PATIENCE = 10.0  # seconds that a fallback may take, and times what the first choice took
 
 
@@ -107,19 +108,30 @@ def _tightened(asked: Asked, attempt: Attempt, most: float) -> Attempt:
     `most` is the number of steps that it may take for all of it.
     """
     options = asked.options
-    for factor in _STRICTER:
+    for before in range(len(_STRICTER)):
         raw, point, chosen = attempt
         left = asked.left
         proven = point.certificate.status(options.tol, options.kkt_tol)
         if proven == "optimal" or raw.status != "solved" or left <= 0:
             break
-        kkt_tol = None if options.kkt_tol is None else options.kkt_tol * factor
         steps = _whole(max(most - raw.iterations, 0))
-        stricter = replace(options, tol=options.tol * factor, kkt_tol=kkt_tol, time_limit=left, max_iterations=steps)
-        again = _attempt(asked, point.lowered, chosen, stricter, raw.theta)
+        more = replace(for_more(options, point, before), time_limit=left, max_iterations=steps)
+        again = _attempt(asked, point.lowered, chosen, more, raw.theta)
         iterations, seconds = raw.iterations + again.raw.iterations, raw.seconds + again.raw.seconds
         attempt = again._replace(raw=replace(again.raw, iterations=iterations, seconds=seconds))
     return attempt
+
+
+def for_more(options: Options, point: Point, before: int) -> Options:
+    """The tolerances when a backend was asked for more so often before.
+
+    Backends measure by 1 what the certificate measures by its size, which may be less; where the value is a root, they
+    see its square.
+    """
+    size = point.certificate.size ** (2 if point.lowered.squared else 1)
+    factor = _STRICTER[before] if size >= 1.0 else _SMALLER[before] * size
+    kkt_tol = None if options.kkt_tol is None else options.kkt_tol * _STRICTER[before]
+    return replace(options, tol=options.tol * factor, kkt_tol=kkt_tol)
 
 
 def _by_others(asked: Asked, attempt: Attempt) -> Attempt:
@@ -136,7 +148,8 @@ def _by_others(asked: Asked, attempt: Attempt) -> Attempt:
         patience = max(_PATIENCE, _PATIENCE * raw.seconds)
         patient = replace(options, time_limit=min(left, patience))
         other, reached, _ = _attempt(asked, point.lowered, taken, patient, raw.theta)
-        if other.status in ("time_limit", "iteration_limit") and other.seconds < left:
+        proven = reached.certificate.status(options.tol, options.kkt_tol) == "optimal"
+        if other.status in ("time_limit", "iteration_limit") and other.seconds < left and not proven:
             other = replace(other, status="stalled", message=f"{taken.backend.name} took too long")
         if reached.certificate.rel_gap < point.certificate.rel_gap:
             raw, point, chosen = other, reached, taken

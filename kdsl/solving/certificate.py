@@ -6,6 +6,7 @@ dual    the dual objective at a point inside its boxes and on its rows: a lower 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,8 +21,10 @@ from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
 from kdsl.solving.directions import directions_of
 from kdsl.solving.loss_residuals import loss_residual
-from kdsl.solving.normal_form import Floats, NormalForm, Rows, expanded, together
+from kdsl.solving.normal_form import Floats, NormalForm, Rows, Separable, expanded, together
 from kdsl.solving.quiet_products import dot
+
+_ROUNDING = 1e-15  # of a sum of products, as a share of their sizes
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,11 @@ class Residual:
 
 @dataclass(frozen=True)
 class Certificate:
-    """value, dual and gap are in the user's units and sense; `kkt_gap` is LIBSVM's m - M (None: no such quantity)."""
+    """value, dual and gap are in the user's units and sense; `kkt_gap` is LIBSVM's m - M (None: no such quantity).
+
+    The gap is relative to `size`. Where the value is small, `unit` says whether that is because the problem is, as with
+    targets in metres that others have in micrometres: a gap of 1e-6 would prove any answer there.
+    """
 
     value: float
     dual: float
@@ -45,6 +52,12 @@ class Certificate:
     residuals: tuple[Residual, ...]
     primal_residual: float
     dual_residual: float
+    unit: float = 1.0
+
+    @property
+    def size(self) -> float:
+        """What the gap is measured by."""
+        return size_of(self.value, self.dual, self.unit)
 
     @property
     def sv_gap(self) -> float:
@@ -65,8 +78,14 @@ class Certificate:
         return ""
 
 
-def relative_gap(value: float, dual: float) -> float:
-    return abs(value - dual) / max(1.0, abs(value), abs(dual))
+def relative_gap(value: float, dual: float, unit: float) -> float:
+    """The gap as a share of the size; 0 where there is neither."""
+    gap = abs(value - dual)
+    return gap / max(size_of(value, dual, unit), sys.float_info.min) if gap else 0.0
+
+
+def size_of(value: float, dual: float, unit: float) -> float:
+    return max(unit, abs(value), abs(dual))
 
 
 # --------------------------------------------------------------- the dual side
@@ -89,15 +108,45 @@ class Products:
 
 def normal_form_value(problem: NormalForm, theta: Floats, products: Products) -> float:
     """The objective of the normal form: energies 1/2 v'Kv, then h piece by piece."""
-    total = problem.constant
+    total = problem.constant + float(_costs(problem.separable, theta).sum())
     for expansion, image in zip(products.expansions, products.images, strict=True):
         total += 0.5 * dot(expansion, image)
-    h = problem.separable
+    return total
+
+
+def _costs(h: Separable, theta: Floats) -> Floats:
+    """h of every coordinate."""
+    if not h.size:
+        return np.zeros(0)
     owner = np.repeat(np.arange(h.size), np.diff(h.offsets))
     t = theta[owner]
     inside = (t >= h.left) & (t <= h.right)
     cost = np.where(inside, 0.5 * h.curvature * t**2 + h.slope * t + h.value, np.inf)
-    return total + float(np.minimum.reduceat(cost, h.offsets[:-1]).sum()) if h.size else total
+    return np.minimum.reduceat(cost, h.offsets[:-1])
+
+
+def sum_of_terms(problem: NormalForm, theta: Floats) -> float:
+    """What the terms of the objective add up to without their signs, energies as if no two features had a product."""
+    total = abs(problem.constant) + float(np.abs(_costs(problem.separable, theta)).sum())
+    for block in problem.blocks:
+        expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
+        total += 0.5 * float(expansion**2 @ block.gram.diagonal())
+    return total
+
+
+def energy_rounding(problem: NormalForm, products: Products) -> float:
+    """What rounding may leave of energies that vanish."""
+    sizes = (
+        float(np.abs(v) @ np.sqrt(np.maximum(block.gram.diagonal(), 0.0)))
+        for block, v in zip(problem.blocks, products.expansions, strict=True)
+    )
+    return sum(_ROUNDING * size**2 for size in sizes)
+
+
+def farthest(h: Separable, theta: Floats) -> Floats:
+    """theta, with every coordinate at the bound that is farther from 0 where that is finite."""
+    bound = np.where(np.abs(h.lower) > np.abs(h.upper), h.lower, h.upper)
+    return np.where(np.isfinite(bound), bound, theta)
 
 
 def gradient(problem: NormalForm, theta: Floats, products: Products) -> tuple[Floats, Floats]:
@@ -146,13 +195,13 @@ def kkt_gap(problem: NormalForm, theta: Floats, products: Products) -> float | N
 def _gap_by_classes(equations: Floats, left: Floats, right: Floats) -> float | None:
     """The same where the columns fall into classes of parallel ones that each have a multiplier of their own.
 
-    Then t is the largest of the gaps of the classes. None where the directions of the classes depend on one another,
-    or the columns of a class differ in length.
+    Then t is the largest of the gaps of the classes, and of the slopes of what is in no row. None where the directions
+    of the classes depend on one another, or the columns of a class differ in length.
     """
     some = np.flatnonzero(equations.any(axis=0))
     alone = np.ones(len(left), dtype=bool)
     alone[some] = False
-    gap = 2.0 * max(np.max(-right[alone], initial=0.0), np.max(left[alone], initial=0.0))
+    gap = max(np.max(-right[alone], initial=0.0), np.max(left[alone], initial=0.0))
     if not len(some):
         return float(gap)
     classes = directions_of(equations[:, some].T)
@@ -171,7 +220,10 @@ def _gap_by_classes(equations: Floats, left: Floats, right: Floats) -> float | N
 
 
 def _linear_program_gap(rows: Rows, active: NDArray[np.bool_], left: Floats, right: Floats) -> float | None:
-    """min t over row multipliers nu (>= 0 on active inequalities): right + A'nu >= -t/2, left + A'nu <= t/2."""
+    """min t over row multipliers nu (>= 0 on active inequalities): right + A'nu >= -t/2, left + A'nu <= t/2.
+
+    What is in no row has right >= -t and left <= t, as where there are no rows.
+    """
     from scipy.optimize import linprog
 
     count = rows.matrix.shape[0]
@@ -181,12 +233,8 @@ def _linear_program_gap(rows: Rows, active: NDArray[np.bool_], left: Floats, rig
     ]
     transposed = sp.csr_array(rows.matrix.T)
     up, down = np.flatnonzero(np.isfinite(right)), np.flatnonzero(np.isfinite(left))
-    upper = sp.vstack(
-        [
-            sp.hstack([-transposed[up], np.full((len(up), 1), -0.5)]),
-            sp.hstack([transposed[down], np.full((len(down), 1), -0.5)]),
-        ]
-    )
+    share = np.where(np.diff(transposed.indptr) > 0, -0.5, -1.0)[:, None]
+    upper = sp.vstack([sp.hstack([-transposed[up], share[up]]), sp.hstack([transposed[down], share[down]])])
     answer = linprog(
         np.r_[np.zeros(count), 1.0],
         A_ub=sp.csr_array(upper),
@@ -210,7 +258,7 @@ def residuals(derivation: Derivation, values: Values) -> tuple[Residual, ...]:
         error = np.abs(_error(condition, values, lengths))
         if condition.support:
             error = error * support_mask(condition.support, condition.indices, condition.sets, values)
-        place = np.unravel_index(int(np.argmax(error)), error.shape) if error.shape else ()
+        place = np.unravel_index(int(np.argmax(error)), error.shape) if error.shape and error.size else ()
         worst = float(error[place]) if error.size else 0.0
         found.append(Residual(condition.name, worst, tuple(int(n) for n in place)))
     return tuple(found)

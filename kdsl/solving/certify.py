@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,18 +11,22 @@ import numpy as np
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.energies import Energies
-from kdsl.algebra.entropies import entropy_value
-from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.entropies import entropy_size, entropy_value
+from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Vec
 from kdsl.solving.certificate import (
     Certificate,
     Products,
     Residual,
+    energy_rounding,
+    farthest,
     kkt_gap,
     normal_form_value,
     relative_gap,
     residuals,
+    size_of,
+    sum_of_terms,
 )
 from kdsl.solving.conic_point import cone_excess, conic_value, vectors_in
 from kdsl.solving.feasible import feasible_point
@@ -29,9 +34,11 @@ from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
-from kdsl.solving.scalars import Scalars, minimise_scalars
+from kdsl.solving.scalars import Scalars, minimise_scalars, value_without_scalars
 from kdsl.solving.unknowns import HilbertUnknown, exact_multipliers, hilbert_unknowns, with_unknowns
 
+_NOTHING = 1e-20  # of what scalars at 0 cost: what is less is rounding
+_MET = 1e-9  # conditions are met that lack no more
 _DOUBTFUL = 1e-3  # a folded norm multiplier below which w = u / 2 lambda may be rounding
 
 
@@ -64,20 +71,22 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lo
     products = Products.at(lowered.problem, theta)
     pairs = energies.folding.pairs == derivation.folding.pairs
     lowest = normal_form_value(lowered.problem, theta, products)
+    if lowered.squared and lowest <= energy_rounding(lowered.problem, products):
+        lowest = 0.0
     norm = _folded_multiplier(posed, lowest)
     known = ((energies.outer, outer), (_label(energies), norm))
     norms = {label: value for label, value in known if label is not None and value is not None}
     multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, norms)
     primal = _primal_point(posed, hilbert_unknowns(derivation, lowered, products, posed.spaces, norm, posed.values))
     if norm is not None and norm < _DOUBTFUL:  # a direction that may be nothing but rounding: w = 0 may be better
-        nothing = {name: unknown.scaled(0.0) for name, unknown in primal.unknowns.items()}
-        primal = min(primal, _primal_point(posed, nothing), key=lambda candidate: candidate.value)
+        primal = min(primal, without_vectors(posed), key=lambda candidate: candidate.value)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
     entropies = energies.dual.entropies
     if entropies:
         dual += entropy_value(energies.dual, multipliers, posed.values)
     steepest = None if lowered.squared or entropies else kkt_gap(lowered.problem, theta, products)
-    certificate = _certificate(derivation, primal, dual, multipliers, steepest, row_residual)
+    primal, unit = _measured(posed, lowered, theta, primal, dual)
+    certificate = _certificate(posed, primal, dual, multipliers, steepest, row_residual, unit)
     found = (primal.unknowns, primal.problem, primal.scalars)
     return Point(lowered, theta, multipliers, *found, certificate, outer, products)
 
@@ -90,34 +99,72 @@ def _certify_conic(posed: Posed, lowered: Lowered, theta: Floats) -> Point:
     primal = _primal_point(posed, vectors_in(posed, lowered, theta))
     dual = conic_value(posed, lowered, given, multipliers)
     residual = max(row_residual, cone_excess(posed, multipliers))
-    certificate = _certificate(derivation, primal, dual, multipliers, None, residual)
+    primal, unit = _measured(posed, lowered, given, primal, dual)
+    certificate = _certificate(posed, primal, dual, multipliers, None, residual, unit)
     point = np.concatenate([given, theta[size:]])
     return Point(lowered, point, multipliers, primal.unknowns, primal.problem, primal.scalars, certificate, None)
 
 
 def _certificate(
-    derivation: Derivation,
-    primal: _Primal,
+    posed: Posed,
+    primal: Primal,
     dual: float,
     multipliers: Mapping[str, Array],
     steepest: float | None,
     dual_residual: float,
+    unit: float,
 ) -> Certificate:
     """What a primal and a dual point prove together."""
     scalars = {name: family.read(primal.scalars.z) for name, family in primal.problem.families.items()}
     values = replace(primal.values, arrays={**primal.values.arrays, **scalars}, multipliers=multipliers)
-    found = residuals(derivation, values)
-    sense = derivation.primal.sense
+    found = residuals(posed.derivation, values)
+    folded = posed.energies.norm is not None  # what rounding makes of the value there, rounding.py says
+    outside = 0.0 if folded else ball_rounding(posed, primal.unknowns, inside=False)
+    sense = posed.derivation.primal.sense
     return Certificate(
         sense * primal.value,
         sense * dual,
         abs(primal.value - dual),
-        relative_gap(primal.value, dual),
+        relative_gap(primal.value, dual, unit),
         steepest,
         found,
-        _feasibility(derivation, found),
+        max(_feasibility(posed.derivation, found), outside),
         dual_residual,
+        unit,
     )
+
+
+def _measured(posed: Posed, lowered: Lowered, theta: Floats, primal: Primal, dual: float) -> tuple[Primal, float]:
+    """The better of a primal point and of the one without vectors, and what the gap is measured by.
+
+    Where both values are less than 1, that is 1 or what the problem is about, whichever is less: what it costs to leave
+    every vector at 0, where that meets the conditions, and what the dual is made of. Where the best scalars make that
+    cost nothing, it is what multipliers at their bounds make, and scalars at 0 cost.
+    """
+    if size_of(primal.value, dual, 0.0) >= 1.0:
+        return primal, 1.0
+    nothing = without_vectors(posed)
+    possible = nothing.is_feasible(posed.derivation.primal.conditions)
+    h = lowered.problem.separable
+    at_zero = value_without_scalars(nothing.problem) if possible else 0.0
+    free = possible and nothing.value <= _NOTHING * at_zero
+    terms = sum_of_terms(lowered.problem, farthest(h, theta) if free else theta)
+    terms = max(terms, at_zero) if free else terms
+    unit = float(np.sqrt(terms)) if lowered.squared else terms + entropy_size(posed.energies.dual, posed.values)
+    if possible:
+        primal, unit = min(nothing, primal, key=lambda point: point.value), max(unit, nothing.value)
+    return primal, min(1.0, unit)
+
+
+def without_vectors(posed: Posed) -> Primal:
+    """The best that can be done with every vector at 0."""
+    nothing = {}
+    for unknown in posed.derivation.primal.unknowns:
+        if unknown.space is not None and unknown.space in posed.spaces:
+            shape = tuple(posed.values.size(z) for z in unknown.sets)
+            zeros = np.zeros((int(np.prod(shape, dtype=int)), posed.spaces[unknown.space].size))
+            nothing[unknown.name] = HilbertUnknown(unknown.name, unknown.space, shape, zeros, zeros)
+    return _primal_point(posed, nothing)
 
 
 def _folded_multiplier(posed: Posed, lowest: float) -> float | None:
@@ -132,7 +179,7 @@ def _label(energies: Energies) -> str | None:
     return None if energies.norm is None else energies.norm.label
 
 
-class _Primal(NamedTuple):
+class Primal(NamedTuple):
     """A primal point: the Hilbert unknowns, the numbers that know them, and the best scalars for them."""
 
     unknowns: dict[str, HilbertUnknown]
@@ -141,18 +188,49 @@ class _Primal(NamedTuple):
     scalars: Scalars
     value: float
 
+    def is_feasible(self, conditions: Sequence[Condition]) -> bool:
+        """Whether the conditions hold: those that scalars may meet, and those in which there is none."""
+        vectors = [c for c in conditions if not any(role == "var" for role, _ in c.body.symbols())]
+        met = (self.problem.excess(self.scalars.z) <= _MET).all()
+        return bool(met) and all(self._excess(condition) <= _MET for condition in vectors)
 
-def _primal_point(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> _Primal:
+    def _excess(self, condition: Condition) -> float:
+        lengths = {name: self.values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
+        body = evaluate(condition.body, self.values, lengths)
+        if condition.support:
+            body = body * support_mask(condition.support, condition.indices, condition.sets, self.values)
+        return float(np.max(np.abs(body) if condition.equality else body, initial=0.0))
+
+
+def _primal_point(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> Primal:
     unknowns = _inside_balls(posed, unknowns)
     values = with_unknowns(posed.values, unknowns, posed.spaces)
     problem = scalar_problem(posed.derivation, values)
     scalars = minimise_scalars(problem)
-    return _Primal(unknowns, values, problem, scalars, problem.value(scalars.z))
+    return Primal(unknowns, values, problem, scalars, problem.value(scalars.z))
 
 
 def _feasibility(derivation: Derivation, found: tuple[Residual, ...]) -> float:
     labels = {condition.label for condition in derivation.primal.conditions}
     return max((r.value for r in found if r.condition in labels), default=0.0)
+
+
+def ball_rounding(posed: Posed, unknowns: Mapping[str, HilbertUnknown], inside: bool = True) -> float:
+    """What rounding may make of the norms that conditions bound, as a share of what they are bounded by.
+
+    Not `inside`: how far it may take them outside.
+    """
+    worst = 0.0
+    values = with_unknowns(posed.values, unknowns, posed.spaces)
+    for condition in posed.derivation.primal.conditions:
+        if condition.kind == "ball":
+            lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
+            room = -evaluate(condition.body, _without_norm(values), lengths)
+            names = {name for role, name in condition.body.symbols() if role == "vector"}
+            noise = sum(unknowns[name].norm_rounding(posed.spaces[unknowns[name].space].oracle) for name in names)
+            taken = noise if inside else np.maximum(evaluate(condition.body, values, lengths) + noise, 0.0)
+            worst = max(worst, float(np.max(taken / np.maximum(room, sys.float_info.min), initial=0.0)))
+    return worst
 
 
 def _inside_balls(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> dict[str, HilbertUnknown]:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.solving.attempts import FELL_SHORT
+from kdsl.solving.attempts import FELL_SHORT, for_more
 from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import STOPPED, Options, Progress, is_stopped
 from kdsl.solving.backends.registry import find_backend
@@ -41,6 +41,12 @@ def solve_beyond(
     found = chosen.backend.answer(problem, options, None, progress)
     point = certify(posed, found.theta, lowered=lowered)
     proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
+    if not proven and found.status == "solved" and point.certificate.size < 1.0:
+        left = remaining(options, time.perf_counter() - began)
+        again = chosen.backend.answer(problem, for_more(left, point, 0), found.theta, progress)
+        found = replace(again, seconds=found.seconds + again.seconds, iterations=found.iterations + again.iterations)
+        point = certify(posed, found.theta, lowered=lowered)
+        proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
     if proven or backend is not None or found.status not in FELL_SHORT or _points(posed) > LARGEST:
         return found, point, chosen
     why = f"{found.message}; the relative gap is {point.certificate.rel_gap:.1e}"
@@ -112,6 +118,11 @@ def _unanswered(told: str, late: bool) -> tuple[Status, str]:
     if late:
         return "time_limit", "the time limit was reached"
     return "iteration_limit", "the iteration limit was reached"
+
+
+def may_be_a_cone(posed: Posed) -> bool:
+    """Whether there are few enough points for a conic program."""
+    return _points(posed) <= LARGEST
 
 
 def _points(posed: Posed) -> int:

@@ -3,7 +3,8 @@
 W(lambda) = max over the other multipliers is concave and W'(lambda) is the norm condition's body at w(lambda),
 so the search is for its zero (Brent, on log lambda). Where w(lambda) is inside, lambda times the slack is what this
 lambda adds to the gap: the search ends when that is a small share of the tolerance. So it does when the bound is not
-active (a body below 0 for all lambda), at a lambda not smaller than need be: rounding grows as 1 / lambda.
+active (a body below 0 for all lambda), at a lambda not smaller than need be: rounding grows as 1 / lambda, and where it
+hides the norm, the search ends too.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from dataclasses import replace
 from kdsl.algebra.numeric import evaluate
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Products
+from kdsl.solving.certify import ball_rounding, without_vectors
+from kdsl.solving.conic_route import may_be_a_cone
 from kdsl.solving.entropic_form import with_entropies
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
-from kdsl.solving.routing import Route, route
+from kdsl.solving.routing import EXPECTED, Route, route
 from kdsl.solving.unknowns import hilbert_unknowns, with_unknowns
 
 _DOUBLINGS = 60
-_FLOOR = 1e-8  # what a bound that is not active may cost at best: below it rounding costs more
 _SHARE = 0.1  # of the tolerance that lambda times the slack may take
+_BLUR = 1e-7  # of the bound, that rounding may make of the norm
+_FLOOR = 1e-2  # the same for a bound that is not active, at best: below it rounding costs more
 
 
 class _Enough(Exception):
@@ -44,6 +48,8 @@ class _Search:
         self.seconds = 0.0
         self.iterations = 0
         self._slack = _SHARE * options.tol
+        self.floor = _FLOOR * options.tol
+        self._other_way = backend is None and may_be_a_cone(posed)
         self._deadline = time.perf_counter() + options.time_limit
 
     def body(self, norm: float) -> float:
@@ -57,7 +63,7 @@ class _Search:
         if left <= 0 and self.raw is not None:
             self.raw = replace(self.raw, status="time_limit", message="the time limit was reached")
             raise _Enough
-        options = replace(self._options, time_limit=max(left, 0.0))
+        options = replace(self._options, time_limit=max(left, 0.0), max_iterations=self._steps(problem.size))
         self.raw, self.norm = self.route.backend.answer(problem, options, start, self._progress), norm
         if self.raw.status == "interrupted":
             raise _Enough
@@ -69,9 +75,25 @@ class _Search:
         )
         values = with_unknowns(self._posed.values, unknowns, self._posed.spaces)
         found = self.seen[norm] = float(evaluate(self._condition.body, values))
-        if found <= 0 and norm * abs(found) <= self._slack:
+        if self._other_way and ball_rounding(self._posed, unknowns) > _BLUR:
+            self.raw = replace(self.raw, status="stalled", message="rounding hides how large the norm is")
+            raise _Enough
+        if self.raw.status == "iteration_limit" or (found <= 0 and norm * abs(found) <= self._slack):
             raise _Enough
         return found
+
+    def _steps(self, size: int) -> int | None:
+        """The steps that one multiplier may take: what is unusual where another way is open."""
+        usual = EXPECTED[0] + EXPECTED[1] * size
+        return usual if self._options.max_iterations is None and self._other_way else self._options.max_iterations
+
+    def highest(self) -> float:
+        """What the multiplier cannot exceed: what it costs to leave every vector at 0, for each unit of the bound."""
+        nothing = without_vectors(self._posed)
+        room = -float(evaluate(self._condition.body, nothing.values))
+        possible = nothing.is_feasible(self._posed.derivation.primal.conditions)
+        cost = nothing.value if possible and nothing.value > 0 else 1.0
+        return cost / room if room > 0 else 1.0
 
 
 def search_norm(
@@ -95,8 +117,8 @@ def _best_norm(search: _Search) -> float:
 
     from scipy.optimize import brentq
 
-    low = high = 1.0
-    inside = search.body(1.0)
+    low = high = search.highest()
+    inside = search.body(high)
     if inside > 0:
         for _ in range(_DOUBLINGS):
             low, high = high, high * 8.0
@@ -108,7 +130,7 @@ def _best_norm(search: _Search) -> float:
             slack = search.body(low)
             if slack > 0:
                 break
-            if low * abs(slack) <= _FLOOR:
+            if low * abs(slack) <= search.floor:
                 return low
     ends = {log(low): search.seen[low], log(high): search.seen[high]}  # asked again, rounding might turn a sign
     if ends[log(low)] * ends[log(high)] >= 0:

@@ -8,8 +8,8 @@ from kdsl.language.diagnostics import Diagnostic
 from kdsl.solving.certify import Point
 from kdsl.solving.normal_form import Floats, GramOracle
 from kdsl.solving.posed import Posed
+from kdsl.solving.unknowns import UNIT_ROUNDOFF
 
-UNIT_ROUNDOFF = 2.0**-53
 ROUNDED = "the rounding of the kernel's values is above the tolerance"
 
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 from kdsl.algebra.energies import conic_form
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution
-from kdsl.solving.attempts import FELL_SHORT, Asked, is_known_convex, solved
+from kdsl.solving.attempts import FELL_SHORT, Asked, for_more, is_known_convex, solved
 from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
-from kdsl.solving.conic_route import LARGEST, solve_beyond
+from kdsl.solving.conic_route import may_be_a_cone, solve_beyond
 from kdsl.solving.explain import explain_conflict, explain_ray
 from kdsl.solving.facts import facts_of
 from kdsl.solving.infeasibility import RAY_SHARES, conflict_of, energy_scale, measure_ray, recession_problem
@@ -35,6 +35,7 @@ from kdsl.solving.warm_start import Trail
 _UNPROVEN = "a stationary point; no gap can be closed under an indefinite Gram matrix"
 _LOOSE_NORM = "K623"
 _PROBE = 5000  # iterations of a first look, and 50 for each coordinate
+_LOOK = 0.25  # of the time limit, that is spent on looking for a ray
 _INTERRUPTED = "interrupted; the best so far"
 _LIMITS = {"iteration_limit": "user_limit", "time_limit": "user_limit", "interrupted": "user_limit"}
 
@@ -61,6 +62,10 @@ def solve_posed(
         raw, chosen, outer = search_norm(posed, options, backend, progress)
         lowered_at = began
         point = certify(posed, raw.theta, outer)
+        if point.certificate.size < 1.0 and point.certificate.status(options.tol) != "optimal":
+            more = for_more(remaining(options, time.perf_counter() - began), point, 0)
+            raw, chosen, outer = search_norm(posed, more, backend, progress)
+            point = certify(posed, raw.theta, outer)
         left = remaining(options, time.perf_counter() - began)
         whole = _as_a_cone(posed, point, raw, left, backend)
         if whole is not None:
@@ -68,12 +73,12 @@ def solve_posed(
     else:
         alike = trail.lowered_alike(posed)
         lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated, alike=alike)
-        lowered_at = time.perf_counter()
         conflict = conflict_of(lowered.problem)
         if conflict is not None:
             raise explain_conflict(posed, lowered, conflict)
         if not posed.energies.conic:
-            _look_for_a_ray(posed, lowered, options)
+            _look_for_a_ray(posed, lowered, options, progress)
+        lowered_at = time.perf_counter()
         if posed.energies.dual.entropies or posed.energies.conic:
             raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
         else:
@@ -96,9 +101,9 @@ def _as_a_cone(
     posed: Posed, point: Point, raw: RawSolution, options: Options, backend: str | None
 ) -> tuple[Posed, Point, RawSolution, Route] | None:
     """The conic program, if better, where no search finds the norm's multiplier: it is 0, and the kernel singular."""
-    small = max(space.size for space in posed.spaces.values()) <= LARGEST
-    settled = point.certificate.status(options.tol) == "optimal" or raw.status not in FELL_SHORT
-    if settled or not small or backend is not None:
+    short = raw.status in FELL_SHORT or (raw.status == "iteration_limit" and options.max_iterations is None)
+    settled = point.certificate.status(options.tol) == "optimal" or not short
+    if settled or not may_be_a_cone(posed) or backend is not None:
         return None
     conic = replace(posed, energies=conic_form(posed.derivation))
     lowered = lower(conic.energies, conic.values, conic.spaces, saturated=conic.saturated)
@@ -108,10 +113,11 @@ def _as_a_cone(
     return conic, reached, found, chosen
 
 
-def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
+def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options, progress: Progress | None) -> None:
     """NoSolution where the multipliers of hard constraints can grow for ever: looked at first, for it would not end.
 
-    More and more is asked of the least energy of a direction, until it is proven to be nothing or to be something.
+    More and more is asked of the least energy of a direction, until it is proven to be nothing or to be something, or
+    so many steps have not told, or a share of the time that the solve has.
     """
     recession = recession_problem(lowered.problem)
     if recession is None or conflict_of(recession) is not None:
@@ -120,12 +126,13 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options) -> None:
     chosen = route(facts_of(recession, options.memory), None, options.tol)
     theta: Floats | None = None
     for stage, share in enumerate(RAY_SHARES):
-        left = options.time_limit - (time.perf_counter() - began)
+        left = _LOOK * options.time_limit - (time.perf_counter() - began)
         accuracy = share * scale
-        asked = replace(options, tol=accuracy, kkt_tol=None, time_limit=max(left, 0.0))
-        if share > RAY_SHARES[-1]:  # a ray may be found long before a solver knows that nothing is better
-            asked = replace(asked, max_iterations=(_PROBE + 50 * recession.size) * 4**stage)
-        found = chosen.backend.solve(recession, asked, theta)
+        steps = (_PROBE + 50 * recession.size) * 4**stage  # a ray may be found long before nothing better is known
+        asked = replace(options, tol=accuracy, kkt_tol=None, time_limit=max(left, 0.0), max_iterations=steps)
+        found = chosen.backend.answer(recession, asked, theta, progress)
+        if found.status == "interrupted":
+            return
         theta = found.theta
         ray = measure_ray(recession, theta)
         if ray.proves:
@@ -172,7 +179,7 @@ def _solution(
     if status == "optimal" and any(note.code == _LOOSE_NORM for note in notes):
         status, message = "optimal_inaccurate", NOT_TIGHT  # of the relaxed problem: the norm asked for is not reached
     rounding = kernel_rounding(posed, point) if status == "optimal" and options.kkt_tol is None else 0.0
-    if rounding > options.tol * max(1.0, abs(point.certificate.value)):
+    if rounding > options.tol * point.certificate.size:
         status, message, notes = "optimal_inaccurate", ROUNDED, (*notes, rounding_note(rounding))
     families = point.scalar_problem.families
     slacks = {name: family.read(point.scalars.z) for name, family in families.items() if family.unknown.indices}

@@ -15,8 +15,10 @@ from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Vec
 from kdsl.solving.certificate import Products
 from kdsl.solving.lowering import Lowered
-from kdsl.solving.normal_form import Floats
+from kdsl.solving.normal_form import Floats, GramOracle
 from kdsl.solving.spaces import Space
+
+UNIT_ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,11 @@ class HilbertUnknown:
 
     def scaled(self, factor: float) -> HilbertUnknown:
         return replace(self, coefficients=self.coefficients * factor, values=self.values * factor)
+
+    def norm_rounding(self, gram: GramOracle) -> float:
+        """What rounding may make of a squared norm: each entry of K is off by u max K, and no two alike."""
+        size = float(np.abs(gram.diagonal()).max(initial=0.0))
+        return UNIT_ROUNDOFF * size * float(np.square(self.coefficients).sum(axis=1).max(initial=0.0))
 
     def squared_norms(self) -> Array:
         norms = np.maximum((self.coefficients * self.values).sum(axis=1), 0.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import kdsl
 from kdsl.solving.certificate import Products, _linear_program_gap, gradient, kkt_gap
 from kdsl.solving.normal_form import NormalForm, Rows, Separable
 
@@ -38,3 +39,33 @@ def test_the_gap_is_that_of_the_linear_program(seed: int, lengths: tuple[float, 
     found = kkt_gap(problem, theta, Products((), ()))
     assert found == pytest.approx(expected, abs=1e-9)
     assert found is not None and found > 0
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_what_is_in_no_row_counts_by_its_slope(rows: int) -> None:
+    """One coordinate that may fall, beside rows of others that are all at rest."""
+    matrix = np.zeros((rows, 7))
+    for row in range(rows):
+        matrix[row, 2 * row : 2 * row + 2] = [1.0, -1.0]
+    slope = np.zeros(7)
+    slope[6] = 0.25
+    h = Separable.single(np.full(7, -1.0), np.ones(7), np.zeros(7), slope)
+    problem = NormalForm((), h, Rows(sp.csr_array(matrix), np.zeros(rows), np.ones(rows, dtype=bool)))
+    assert kkt_gap(problem, np.zeros(7), Products((), ())) == pytest.approx(0.25)
+    left, right = gradient(problem, np.zeros(7), Products((), ()))
+    if rows:
+        by_program = _linear_program_gap(problem.rows, np.ones(rows, dtype=bool), left, right)
+        assert by_program == pytest.approx(0.25, abs=1e-9)
+
+
+def test_it_is_what_the_engine_goes_by() -> None:
+    """Where two groups have a bias each and monotone pairs have no row."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 2))
+    y = np.where(x.sum(1) + rng.normal(size=60) > 0, 1, -1)
+    low = rng.normal(size=(10, 2))
+    data = {"x": x, "y": y, "group": np.array(["p", "q"])[np.arange(60) % 2], "lo": low, "hi": low + 0.3}
+    kernels = {"k": "rbf(gamma = 0.5)"}
+    found = kdsl.solve("monotone_groups", data, kernels=kernels, kkt_tol=1e-3, tol=1e-2, backend="engine")
+    assert found.status == "optimal"
+    assert found.certificate.kkt_gap == pytest.approx(float(found.facts["kkt_gap"]), rel=1e-5, abs=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -366,3 +367,22 @@ def test_separable_points_far_from_the_origin_are_never_called_infeasible(shift:
 def test_rows_that_differ_by_rounding_end_with_a_status() -> None:
     x = np.random.default_rng(0).normal(size=(30, 2)) + 1e8
     assert solve("sphere_hard", {"x": x}, kernels={"k": "linear"}).status in ("solver_error", "optimal_inaccurate")
+
+
+def test_the_look_for_a_ray_leaves_time_and_can_be_stopped() -> None:
+    """Overlapping classes under a kernel that just tells them apart: no ray, and long to tell."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(800, 2))
+    y = np.where(x.sum(1) + rng.normal(size=800) > 0, 1, -1)
+    asked: list[int] = []
+
+    def progress(iterations: int, gap: float) -> bool:
+        asked.append(iterations)
+        return len(asked) > 40
+
+    began = time.perf_counter()
+    found = solve("svm_hard", {"x": x, "y": y}, None, {"k": "rbf(gamma = 1)"}, time_limit=8.0, progress=progress)
+    assert found.status == "user_limit" and "interrupted" in found.message
+    assert time.perf_counter() - began < 8.0
+    found = solve("svm_hard", {"x": x, "y": y}, None, {"k": "rbf(gamma = 1)"}, time_limit=4.0)
+    assert found.status != "optimal" and found.iterations > 0  # something is left for the problem itself

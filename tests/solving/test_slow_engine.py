@@ -83,7 +83,7 @@ def test_a_time_limit_holds_for_all_of_them_together() -> None:
 def test_the_better_answer_is_kept_where_the_engine_does_not_get_there() -> None:
     """The gap of the interior point's answer is far below what the engine makes of it in a moment."""
     found = overlapping(700, 1e6, tol=1e-14, time_limit=8.0)
-    assert found.status == "user_limit"
+    assert found.status in ("user_limit", "optimal_inaccurate")  # the limit comes first, or rounding ends progress
     assert found.certificate.rel_gap < 1e-6
 
 
