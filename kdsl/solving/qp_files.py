@@ -20,7 +20,7 @@ from kdsl.solving.expand import ExplicitQP
 from kdsl.solving.normal_form import Floats
 
 INFINITY = 1e19  # from here on an end is absent; files hold 1e20 with rounding errors
-ROUNDING = 1e-9  # of the largest entry of P, by which entries that should be equal may differ
+ROUNDING = 1e-9  # of the larger, by which numbers that should be equal may differ
 ZIP_START, MAT_START = b"PK\x03\x04", b"MATLAB"
 
 
@@ -60,6 +60,10 @@ def assemble(members: Mapping[str, Any], name: str) -> ExplicitQP:
         lower.append(_vector(members, ends[0], name, parts[-1].shape[0]))
         upper.append(_vector(members, ends[1], name, parts[-1].shape[0]))
     shift = float(_vector(members, "r", name, 1)[0]) if "r" in members else 0.0
+    if lower[1:]:
+        _refuse_crossing(lower[-1], upper[-1], "row {} of A" if "A" in members else "row {} of G", name)
+    if "lb" in members and "ub" in members:
+        _refuse_crossing(_vector(members, "lb", name, n), _vector(members, "ub", name, n), "variable {}", name)
     return ExplicitQP(
         P=sp.csc_array((P + P.T) / 2),
         q=q,
@@ -144,6 +148,17 @@ def _vector(members: Mapping[str, Any], key: str, name: str, length: int | None 
     if np.isnan(vector).any() or (key in ("q", "r") and not np.isfinite(vector).all()):
         raise _fault(name, f"{key} holds a number that is not finite", "")
     return vector
+
+
+def _refuse_crossing(low: Floats, high: Floats, what: str, name: str) -> None:
+    """No weights of rows show what one row shows by itself: its ends cross."""
+    with np.errstate(invalid="ignore"):  # of two infinite ends
+        crossing = np.flatnonzero(low - high > ROUNDING * np.maximum(np.abs(low), np.abs(high)))
+    if len(crossing):
+        first = int(crossing[0])
+        place, ends = what.format(first + 1), f"{low[first]:.6g}, and at most {high[first]:.6g}"
+        more = f" ({len(crossing):,} are so)" if len(crossing) > 1 else ""
+        raise _fault(name, f"{place} is to be at least {ends}: no point meets that{more}", "")
 
 
 def _unbounded(ends: Floats) -> Floats:

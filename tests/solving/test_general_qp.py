@@ -319,6 +319,14 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
     "no_h": ({"P": np.eye(2), "q": np.ones(2), "G": np.eye(2)}, "it has no member h"),
     "short": ({"P": np.eye(2), "q": np.ones(2), "A": np.eye(2), "b": np.ones(3)}, "b has 3 entries instead of 2"),
     "flat": ({"P": np.ones(2), "q": np.ones(2)}, "P is not a matrix"),
+    "crossing": (
+        {"P": np.eye(2), "q": np.ones(2), "A": np.eye(2), "l": np.array([-np.inf, 1.0]), "u": np.array([np.inf, 0.5])},
+        "row 2 of A is to be at least 1, and at most 0.5: no point meets that",
+    ),
+    "crossing_bounds": (
+        {"P": np.eye(2), "q": np.ones(2), "lb": np.array([1.0, 2.0]), "ub": np.zeros(2)},
+        "variable 1 is to be at least 1, and at most 0: no point meets that (2 are so)",
+    ),
     "objects": (
         {"P": np.eye(2), "q": np.array([None, 1.0], dtype=object)},
         "q is an array of Python objects, which kdsl does not unpickle",
