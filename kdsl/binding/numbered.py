@@ -1,4 +1,4 @@
-"""Features that have numbers and no names, those of svmlight text, among the features of a model."""
+"""Features that have numbers and no names, such as those of svmlight text, among the features of a model."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from kdsl.binding.table import Ints, Matrix, Table
 
 NUMBERED = re.compile(r"f\d+")
 FIRST = "f0"  # of a file that counts from 0
+PLACE = re.compile(r"(x|V|f|column_|)\d+")  # what arrays, text without header, pandas and polars call their columns
+
+
+def nameless(columns: Sequence[str]) -> bool:
+    """Whether the columns are called by their places alone, because they were given no names."""
+    return all(PLACE.fullmatch(name) for name in columns)
 
 
 def called_as(columns: Sequence[str], table: Table, chosen: bool) -> Table:

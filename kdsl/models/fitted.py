@@ -12,7 +12,7 @@ from kdsl.binding.arrays import point_array
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.faults import cite, count, fault, listing, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
-from kdsl.binding.numbered import never_seen
+from kdsl.binding.numbered import nameless, never_seen
 from kdsl.binding.opening import no_rows
 from kdsl.binding.points import FeatureMap, Points, category_words
 from kdsl.binding.python_kernel import calls_python
@@ -87,15 +87,21 @@ class Fitted:
     def points(self, points: Any, diagonal: Floats | None = None) -> Matrix:
         """Points in the units of the data, through the column order and the scaling of training.
 
-        The columns of a frame go by name where it has those of training; those of an array by their order. An array
-        in float32 stays so, and everything else becomes float64.
+        The columns of a frame go by name; those of an array by their order, and so do those of a frame where it or
+        the training had no names. An array in float32 stays so, and everything else becomes float64.
         """
         if is_frame(points):
-            table = table_from_frame(points, "the new points")
-            if set(self.feature_map.columns) <= set(table.order):
-                return self.feature_map.apply(table).features
+            table = table_from_frame(points, "the frame of new points")
+            if self._goes_by_name(table):
+                return self._points(self._input(), table).features
         array = point_array(points, "the new points")
         return self.feature_map.apply_array(array, "the new points", diagonal).features
+
+    def _goes_by_name(self, table: Table) -> bool:
+        """Whether its columns have names to go by, and those of training too."""
+        columns = self.feature_map.columns
+        shared = not set(columns).isdisjoint(table.order)
+        return shared or not (nameless(columns) or nameless(table.order))
 
     def labels(self, extra: Mapping[str, Sequence[Any]] | None, size: int) -> dict[str, Ints]:
         """The codes of the labels that the clause takes beside each of `size` points, such as the group of each."""

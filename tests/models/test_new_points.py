@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 
 import numpy as np
@@ -49,3 +50,42 @@ def test_what_a_mask_hides_is_missing():
             kdsl.solve("svm_1norm", {"x": x, "y": Y})
     kept = kdsl.solve("svm_1norm", {"x": np.ma.array(X, mask=hidden), "y": Y}, drop_missing=True)
     assert kept.bound.sizes["l"] == len(X) - 1
+
+
+def frames(names: dict[str, np.ndarray]):
+    """The same columns as a frame of pandas, polars and pyarrow, as far as these are installed."""
+    for module, make in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
+        try:
+            yield getattr(importlib.import_module(module), make)(names)
+        except ImportError:
+            continue
+
+
+def test_a_frame_goes_by_the_names_of_training():
+    pandas = pytest.importorskip("pandas")
+    solution = kdsl.solve("svm_1norm", pandas.DataFrame({"age": X[:, 0], "height": X[:, 1], "y": Y}))
+    expected = solution.decision(X)
+    for frame in frames({"height": X[:, 1], "age": X[:, 0]}):
+        np.testing.assert_array_equal(solution.decision(frame), expected)
+    for frame in frames({"height": X[:, 1], "Age": X[:, 0]}):
+        with pytest.raises(KdslError, match=r"K520: the frame of new points has no column `age`.* did you mean `Age`"):
+            solution.predict(frame)
+    for frame in frames({"height": X[:, 1]}):
+        with pytest.raises(KdslError, match="K520: the frame of new points has no column `age`"):
+            solution.predict(frame)
+    for frame in frames({"a": X[:, 0], "b": X[:, 1]}):
+        with pytest.raises(KdslError, match="K520"):
+            solution.predict(frame)
+
+
+def test_frames_without_names_and_points_of_training_without_names_go_by_order():
+    pandas = pytest.importorskip("pandas")
+    named = kdsl.solve("svm_1norm", pandas.DataFrame({"age": X[:, 0], "height": X[:, 1], "y": Y}))
+    np.testing.assert_array_equal(named.decision(pandas.DataFrame(X)), named.decision(X))
+    for training in ({"x": X, "y": Y}, {"x": pandas.DataFrame(X), "y": Y}):
+        numbered = kdsl.solve("svm_1norm", training)
+        expected = numbered.decision(X)
+        for columns in (None, ["age", "height"], ["column_0", "column_1"]):
+            np.testing.assert_array_equal(numbered.decision(pandas.DataFrame(X, columns=columns)), expected)
+    turned = pandas.DataFrame(X)[[1, 0]]
+    np.testing.assert_array_equal(numbered.decision(turned), expected)
