@@ -36,6 +36,7 @@ from kdsl.binding.parameters import bind_parameters
 from kdsl.binding.points import fit_scaling
 from kdsl.binding.precomputed import Precomputed
 from kdsl.binding.reading import read_table
+from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Interval
 from kdsl.language.syntax import KernelCall, Name
 
@@ -81,6 +82,19 @@ def test_a_datum_finds_the_column_of_its_name():
     assert bound.points["x"].names == ("age",) and list(bound.arrays["y"]) == [3, 4]
     other = bind(REGRESSION, {"": {"age": [1.0, 2.0], "y": [3.0, 4.0]}}, target="age")
     assert other.points["x"].names == ("y",) and list(other.arrays["y"]) == [1, 2]
+
+
+def test_text_that_is_a_number_counts_as_one():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    for y in (["3", "4.5"], np.array(["3", "4.5"]), pandas.Series(["3", "4.5"])):
+        np.testing.assert_array_equal(bind_data(REGRESSION, {"x": np.eye(2), "y": y}).arrays["y"], [3, 4.5])
+    frame = pandas.DataFrame({"age": [1.0, 2.0, 3.0], "y": ["3", None, "4.5"]})
+    assert list(bind_data(REGRESSION, frame, drop_missing=True).arrays["y"]) == [3, 4.5]
+    with pytest.raises(KdslError, match="K530: the frame, row 2: the value of `y` is missing"):
+        bind_data(REGRESSION, frame)
+    costs = {"x": np.eye(2), "y": ["a", "b"], "delta": [["0", "1"], ["2", "O"]]}
+    with pytest.raises(KdslError, match="K528: the array `delta`, row 2: `O` in column `delta` is not a number"):
+        bind_data(COSTS, costs)
 
 
 @pytest.mark.parametrize(
