@@ -37,13 +37,14 @@ from kdsl.binding.records import (
     restore_labels,
 )
 from kdsl.binding.table import Matrix
-from kdsl.language.diagnostics import KdslError
+from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
 from kdsl.models.container import AGAIN, Container, pack, unpack
 from kdsl.models.fitted import Fitted
 from kdsl.models.header_form import check_fit, check_form, try_out
 from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution
+from kdsl.models.unfinished import doubt_of, warn_once
 from kdsl.models.voting import voting_of
 from kdsl.solving.certificate import Certificate, Residual
 from kdsl.solving.normal_form import Floats
@@ -76,6 +77,12 @@ class LoadedModel:
     def scalars(self) -> dict[str, float]:
         return {name: float(value) for name, value in self.header["scalars"].items()}
 
+    @property
+    def doubt(self) -> Diagnostic | None:
+        """The warning (K679) that goes with predictions where the model is not proven."""
+        header = self.header
+        return doubt_of(self.path, self.status, str(header["message"]), str(header["backend"]))
+
     def decision(
         self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
     ) -> Array:
@@ -83,6 +90,7 @@ class LoadedModel:
 
         clause: its kind, such as "probability", where it is not the first.
         """
+        warn_once(self)
         fitted = self.fitted.answering(clause)
         return fitted.predict_both(*fitted.from_points(points, extra))[1]
 
@@ -90,6 +98,7 @@ class LoadedModel:
         self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
     ) -> Array:
         """What a predict clause says at new points, labels as the data spelt them; `clause` as for `decision`."""
+        warn_once(self)
         fitted = self.fitted.answering(clause)
         return fitted.predict_both(*fitted.from_points(points, extra))[0]
 

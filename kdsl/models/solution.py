@@ -15,6 +15,7 @@ from kdsl.binding.psd import PsdReport
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.fitted import Fitted
 from kdsl.models.predictor import Predictor
+from kdsl.models.unfinished import doubt_of, warn_once
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.normal_form import Floats
 
@@ -89,6 +90,11 @@ class Solution:
         columns = dict(self.binding.get("bindings", {}))
         return Fitted(self.predictor, bound.feature_maps, bound.label_maps, bound.label_sets, columns)
 
+    @property
+    def doubt(self) -> Diagnostic | None:
+        """The warning (K679) that goes with predictions where the solution is not proven."""
+        return doubt_of(self.derivation.model.name, self.status, self.message, self.backend)
+
     def decision(
         self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
     ) -> Array:
@@ -96,6 +102,7 @@ class Solution:
 
         clause: its kind, such as "probability", where it is not the first.
         """
+        warn_once(self)
         fitted = self.fitted.answering(clause)
         features, labels = fitted.from_points(points, extra)
         return self.predictor.decision(features, fitted.clause, labels)
@@ -104,6 +111,7 @@ class Solution:
         self, points: object, extra: Mapping[str, Sequence[Any]] | None = None, clause: str | None = None
     ) -> Array:
         """What a predict clause says at new points, labels as the data spelt them; `clause` as for `decision`."""
+        warn_once(self)
         fitted = self.fitted.answering(clause)
         return fitted.predict_both(*fitted.from_points(points, extra))[0]
 

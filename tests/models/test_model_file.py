@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,24 @@ def test_frames_go_by_the_names_of_their_columns(tmp_path: Path) -> None:
     assert np.array_equal(loaded.decision(turned), solution.decision(data["x"]))
     assert np.array_equal(solution.predict(turned), solution.predict(data["x"]))
     assert verify_model(str(tmp_path / "model.kdsl"), frame).holds
+
+
+def test_an_unfinished_model_warns_once(tmp_path: Path) -> None:
+    x = two_classes()["x"]
+    stopped = small_solution(max_iterations=1)
+    stopped.save(tmp_path / "model.kdsl")
+    assert stopped.status == "user_limit"
+    for model in (stopped, load_model(tmp_path / "model.kdsl")):
+        with pytest.warns(UserWarning, match="K679: .* is user_limit, not optimal") as caught:
+            model.predict(x)
+            model.decision(x)
+        assert len(caught) == 1 and caught[0].filename == __file__
+    small_solution().save(tmp_path / "model.kdsl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_model(tmp_path / "model.kdsl").predict(x)
+    rewrite(tmp_path / "model.kdsl", lambda header, arrays: header.update(status="user_limit", backend="libsvm"))
+    assert load_model(tmp_path / "model.kdsl").doubt is None  # importing it has said what it proves
 
 
 def test_python_kernels_are_given_again(tmp_path: Path) -> None:

@@ -142,6 +142,13 @@ def moved_figure() -> tuple[Diagnostic, ...]:
     return verify_model("model.kdsl", two_classes()).findings
 
 
+def unfinished() -> tuple[Diagnostic, ...]:
+    small_solution(max_iterations=1).save("model.kdsl")
+    doubt = load_model("model.kdsl").doubt
+    assert doubt is not None
+    return (doubt,)
+
+
 CASES: dict[str, Callable[[], tuple[Diagnostic, ...]]] = {
     "K650": no_clause,
     "K651": groups,
@@ -153,6 +160,7 @@ CASES: dict[str, Callable[[], tuple[Diagnostic, ...]]] = {
     "K657": moved_figure,
     "K658": full_disk,
     "K659": lost_places,
+    "K679": unfinished,
 }
 
 

@@ -59,6 +59,14 @@ def test_blocks_are_as_good_as_the_whole(
     assert np.allclose([float(row[1]) for row in rows], loaded.decision(x), rtol=1e-13, atol=1e-13)
 
 
+def test_an_unfinished_model_is_said_to_be(table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "stopped.kdsl"
+    assert kdsl("solve", "svm_1norm", "--data", table, "--max-iterations", 1, "-o", path).code == 3
+    for words in (("predict", path, table), ("export-libsvm", path)):
+        outcome = kdsl(*words)
+        assert (outcome.code, outcome.err.count("warning[K679]")) == (0 if words[0] == "predict" else 1, 1)
+
+
 def test_labels_are_quoted_where_csv_wants_it(model: Path, tmp_path: Path) -> None:
     table, _ = new_points(tmp_path, 20)
     assert set(kdsl("predict", model, table).out.splitlines()[1:]) == {'"ham, smoked"', "spam"}

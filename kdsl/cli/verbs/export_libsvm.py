@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from kdsl.cli.binding_options import messages
 from kdsl.cli.terminal import Console
 
 
@@ -17,5 +18,7 @@ def run(arguments: Namespace, console: Console) -> int:
     from kdsl.libsvm.writing import model_text
     from kdsl.models.model_file import load_model
 
-    console.out_file(model_text(export_model(load_model(arguments.model).fitted)), arguments.output)
+    loaded = load_model(arguments.model)
+    messages([] if loaded.doubt is None else [loaded.doubt], console)
+    console.out_file(model_text(export_model(loaded.fitted)), arguments.output)
     return 0

@@ -6,7 +6,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kdsl.cli.binding_options import add_base_option, add_function_options, add_resource_options, functions_of
+from kdsl.cli.binding_options import (
+    add_base_option,
+    add_function_options,
+    add_resource_options,
+    functions_of,
+    messages,
+)
 from kdsl.cli.terminal import Console
 
 if TYPE_CHECKING:
@@ -36,6 +42,7 @@ def run(arguments: Namespace, console: Console) -> int:
     from kdsl.models.model_file import load_model
 
     loaded = load_model(arguments.model, functions_of(arguments))
+    messages([] if loaded.doubt is None else [loaded.doubt], console)
     lines = _lines(loaded, arguments, console)
     if arguments.output is None:
         for text in lines:
