@@ -23,6 +23,15 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def threads(text: str) -> int:
+    """A whole number of threads, as many as a solve takes."""
+    from kdsl.solving.asked_options import MOST_THREADS
+
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS):
+        raise ArgumentTypeError(f"`{text}` is not a whole number from 1 to {MOST_THREADS:,}")
+    return int(text)
+
+
 def bound_options(text: str) -> dict[str, float]:
     """`delta=0.05`, and the width `gamma=2` that some theorems leave open."""
     found: dict[str, float] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kdsl.algebra.numeric import Array
+from kdsl.binding.psd import check_policy
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.language.model import Prediction
 from kdsl.sklearn.attributes import expansion_of, intercepts_of, multipliers_of
@@ -20,7 +22,7 @@ from kdsl.sklearn.machines import machines_of
 from kdsl.sklearn.parameters import SpecParameters
 from kdsl.sklearn.reading import Reading, is_pairwise, kernel_choices, model_of, reading_of
 from kdsl.sklearn.weights import leave_out_only, weighable
-from kdsl.solving.backends.interface import Options
+from kdsl.solving.asked_options import asked_options
 
 
 class KernelMachine(SpecParameters):
@@ -82,14 +84,18 @@ class KernelMachine(SpecParameters):
 
     def _solve(self, reading: Reading, examples: Examples, parts: Sequence[Part], kept: Ints, X: Any) -> list[Solved]:
         """Solve, and set every attribute that all estimators have."""
-        if not self.tol > 0:
-            raise ValueError(f"tol must be above 0, not {self.tol!r}")
+        check_policy(self.psd)
         settings = Settings(
             self._spec_values(reading.model),
             kernel_choices(reading.model, self.kernel),
             self.psd,
             self.backend,
-            Options(tol=self.tol, max_iterations=limit(self.max_iter), threads=limit(self.n_jobs)),
+            asked_options(
+                self.tol,
+                max_iterations=limit(self.max_iter),
+                threads=limit(self.n_jobs),
+                called={"max_iterations": "max_iter", "threads": "n_jobs"},
+            ),
         )
         solved = solve_parts(examples, parts, settings)
         self.solutions_ = tuple(one.solution for one in solved)
@@ -122,7 +128,7 @@ class KernelMachine(SpecParameters):
 
 def limit(number: int | None) -> int | None:
     """A limit as kdsl has it: scikit-learn writes -1 for none."""
-    return None if number == -1 else number
+    return None if isinstance(number, Integral) and number == -1 else number
 
 
 def own_format(X: Any) -> Matrix:

@@ -195,7 +195,17 @@ def test_a_refused_name_changes_nothing() -> None:
         (KernelClassifier(C=float("nan")), "the parameter `C` is nan"),
         (KernelClassifier(C="1"), "the parameter C must be a number, not '1'"),
         (KernelClassifier(C=3.0).set_params(spec="svm_nu_sum"), "`svm_nu_sum` has no parameter `C`"),
-        (KernelClassifier(tol=0.0), "tol must be above 0"),
+        (KernelClassifier(tol=0.0), "tol must be a positive number, not 0.0"),
+        (KernelClassifier(tol="a"), "tol must be a positive number, not 'a'"),
+        (KernelClassifier(psd="foo"), "there is no policy `foo` for the audit"),
+        (KernelClassifier(n_jobs=0), "n_jobs must be a whole number from 1 to 1,024, not 0"),
+        (KernelClassifier(n_jobs=-3), "n_jobs must be a whole number from 1 to 1,024, not -3"),
+        (KernelClassifier(n_jobs=5000), "n_jobs must be a whole number from 1 to 1,024, not 5000"),
+        (KernelClassifier(n_jobs="two"), "n_jobs must be a whole number from 1 to 1,024, not 'two'"),
+        (KernelClassifier(n_jobs=2.7), "n_jobs must be a whole number from 1 to 1,024, not 2.7"),
+        (KernelClassifier(max_iter=0), "max_iter must be a positive whole number, not 0"),
+        (KernelClassifier(max_iter=-5), "max_iter must be a positive whole number, not -5"),
+        (KernelClassifier(max_iter=2.5), "max_iter must be a positive whole number, not 2.5"),
         (KernelClassifier(kernel={"q": "linear"}), "has no kernel `q`"),
         (KernelClassifier(kernel="gaussian"), "did you mean `rbf`?"),
         (KernelRegressor(kernel="Polynomial"), "did you mean `poly`?"),
@@ -214,6 +224,11 @@ def test_what_fit_refuses(estimator: Any, words: str) -> None:
     with pytest.raises((ValueError, TypeError)) as caught:
         estimator.fit(X, y)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("unlimited", [None, -1, np.int64(-1)])
+def test_no_limit_is_written_as_scikit_learn_has_it(unlimited: Any, data: tuple[Any, Any]) -> None:
+    assert KernelClassifier(n_jobs=unlimited, max_iter=unlimited).fit(*data).status_ == "optimal"
 
 
 def test_a_spec_without_a_predict_clause(tmp_path: Path, data: tuple[Any, Any]) -> None:

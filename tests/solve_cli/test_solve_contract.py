@@ -171,6 +171,7 @@ def test_sklearns_one_class(tmp_path: Path) -> None:
         (2, ["--tol", "0"]),
         (2, ["--memory", "much"]),
         (2, ["--threads", "0"]),
+        (2, ["--threads", "1025"]),
         (2, ["--backend", "nobody"]),
         (2, ["--psd", "maybe"]),
         (4, ["-o", "/no/such/folder/model.kdsl"]),

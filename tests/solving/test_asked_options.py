@@ -24,6 +24,7 @@ Y = np.where(X[:, 0] > 0, 1.0, -1.0)
         (ValueError, {"threads": 10**9}, "threads must be a whole number from 1 to 1,024, not 1000000000"),
         (ValueError, {"threads": 0}, "threads must be a whole number from 1 to 1,024, not 0"),
         (TypeError, {"threads": 1.5}, "threads must be a whole number from 1 to 1,024, not 1.5"),
+        (TypeError, {"threads": True}, "threads must be a whole number from 1 to 1,024, not True"),
         (TypeError, {"memory": "1G"}, "memory must be a positive whole number of bytes, not '1G'"),
         (ValueError, {"memory": -5}, "memory must be a positive whole number of bytes, not -5"),
         (ValueError, {"max_iterations": -1}, "max_iterations must be a positive whole number, not -1"),

@@ -18,7 +18,7 @@ from kdsl.cli.binding_options import (
 )
 from kdsl.cli.sources import Source, SpecError, read_model, report
 from kdsl.cli.terminal import Console
-from kdsl.cli.values import bound_options, seconds, seed
+from kdsl.cli.values import bound_options, seconds, seed, threads
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def add_solver_options(parser: ArgumentParser) -> None:
         "--time-limit", type=seconds, metavar="SECONDS", default=float("inf"), help="of the solver; none unless given"
     )
     parser.add_argument(
-        "--threads", type=whole, metavar="N", help="of the solver; else all, or one for a small problem"
+        "--threads", type=threads, metavar="N", help="of the solver; else all, or one for a small problem"
     )
     parser.add_argument("--seed", type=seed, default=0, help="of what is drawn at random (0)")
     parser.add_argument(
@@ -128,9 +128,9 @@ def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
 
 def options_of(arguments: Namespace) -> Options:
     """What the solver is asked for."""
-    from kdsl.solving.backends.interface import Options
+    from kdsl.solving.asked_options import asked_options
 
-    return Options(
+    return asked_options(
         arguments.tol,
         arguments.kkt_tol,
         arguments.max_iterations,
