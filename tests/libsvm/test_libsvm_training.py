@@ -188,6 +188,23 @@ def test_what_is_wrong_is_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "few.svm", "table.csv", "values.svm"]
 
 
+@pytest.mark.parametrize(("value", "code"), [("nan", "K530"), ("inf", "K531")])
+def test_examples_that_are_no_numbers_are_named_by_file_and_line(
+    value: str, code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, broken = tmp_path / "own.model", tmp_path / "broken.svm"
+    assert run(capsys, "-q", write_svmlight(tmp_path / "data.svm", X, TWO), model)[0] == 0
+    broken.write_text(f"1 1:1 2:2\n-1 1:{value} 2:1\n1 2:3\n")
+    for words in (("predict", model, broken), ("-q", broken), ("-q", "-s", 3, broken)):
+        exit_code, out, err = run(capsys, *words)
+        assert (exit_code, out) == (1, "")
+        assert err.startswith(f"error[{code}]: `{broken}`, line 2: the value of `f1` is ")
+        assert "--" not in err
+    broken.write_text(f"1 1:1 2:2\n{value} 1:3 2:1\n1 2:3\n")
+    assert run(capsys, "-q", "-s", 3, broken)[2].startswith(f"error[{code}]: `{broken}`, line 2: the value of `label`")
+    assert run(capsys, "predict", model, broken)[0] == 0  # labels are not used there
+
+
 def test_help_of_both_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert "svm-train's flags" in run(capsys, "-h")[1]
     assert "nu-SVR" in run(capsys, "train", "--help")[1]

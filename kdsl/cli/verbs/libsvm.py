@@ -14,7 +14,7 @@ from kdsl.cli.terminal import Console
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 if TYPE_CHECKING:
-    from kdsl.binding.table import Floats, Matrix
+    from kdsl.binding.table import Floats
     from kdsl.libsvm.options import TrainOptions
     from kdsl.libsvm.training import Trained
 
@@ -117,13 +117,14 @@ def run(arguments: Namespace, console: Console) -> int:
 
 def _train(arguments: Namespace, console: Console) -> int:
     from kdsl.cli.progress import Watch
+    from kdsl.libsvm.examples import read_examples
     from kdsl.libsvm.training import train
     from kdsl.libsvm.writing import model_text
     from kdsl.whole_file import write_whole
 
     _refuse(arguments)
     options = _options(arguments)
-    points, target = _examples(arguments.data)
+    points, target = read_examples(arguments.data)[:2]
     _note(arguments, options, target, console)
     with Watch(console, arguments.quiet) as watch:
         trained = train(points, target, options, watch, watch.step)
@@ -173,13 +174,6 @@ def _note(arguments: Namespace, options: TrainOptions, target: Floats, console: 
                 console.err(f"note: no example has the label {label} of -w{label}\n")
 
 
-def _examples(path: str) -> tuple[Matrix, Floats]:
-    """Points, feature 1 in the first column, and labels of a file in svmlight text."""
-    from kdsl.libsvm.examples import read_examples
-
-    return read_examples(path)[:2]
-
-
 def _number(text: str) -> float:
     from math import isfinite
 
@@ -222,12 +216,13 @@ def _predict(arguments: Namespace, console: Console) -> int:
 
 
 def _predictions(arguments: Namespace, console: Console) -> str:
+    from kdsl.libsvm.examples import read_examples
     from kdsl.libsvm.reading import read_model
 
     model = read_model(arguments.model)
     for note in model.notes:
         console.err(f"note: {arguments.model}: {note}\n")
-    decision = model.decision(_examples(arguments.data)[0])
+    decision = model.decision(read_examples(arguments.data, labelled=False)[0])
     lines = [f"{value:.17g}" for value in model.answer(decision)]
     if arguments.decision:
         tails = [" ".join(f"{value:.17g}" for value in row) for row in decision]
