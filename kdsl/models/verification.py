@@ -13,7 +13,6 @@ import numpy as np
 from kdsl.algebra.derivation import derive
 from kdsl.algebra.energies import conic_form
 from kdsl.algebra.numeric import Array
-from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault
@@ -24,6 +23,7 @@ from kdsl.binding.records import record_features, record_labels
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.model_file import LoadedModel, read_container, restore, slimmed
 from kdsl.models.predictor import Predictor
+from kdsl.models.training_data import OtherData, bound_as_then
 from kdsl.solving.certificate import Certificate, relative_gap
 from kdsl.solving.certify import certify
 from kdsl.solving.conic_point import nothing
@@ -77,13 +77,13 @@ def verify_model(
             "certify it with `kdsl import-libsvm --data FILE`, or solve its spec on the data",
         )
     findings: list[Diagnostic] = list(loaded.damage)
-    binding = dict(loaded.header["binding"])
-    binding.pop("kernels", None)
-    policy, seed = binding.pop("psd", "refuse"), binding.pop("seed", 0)
-    bound = bind(loaded.model, tables_from_data(loaded.model, data), **binding)
+    try:
+        bound = bound_as_then(loaded, data)
+    except OtherData as other:
+        return Verification(loaded, (), (*findings, *other.diagnostics))
     findings += data_findings(loaded, bound)
-    if any(finding.code == "K656" for finding in findings):
-        return Verification(loaded, (), tuple(findings))
+    asked = loaded.header["binding"]
+    policy, seed = asked.get("psd", "refuse"), asked.get("seed", 0)
     predictor = loaded.fitted.predictor
     outer, support = loaded.header["outer"], loaded.header["support"]
     quantities = {name: float(value) for name, value in loaded.header["quantities"].items()}
@@ -133,21 +133,8 @@ def misfit_of(theta: Array, outer: float | None, posed: Posed) -> str:
 
 
 def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
-    """The data as bound now against what the file says of them: hash, features and labels."""
+    """The data as bound now against what the file says of them: sizes, features and labels."""
     header = loaded.header
-    if bound.data_hash != header["data"]["hash"]:
-        now = ", ".join(f"{name} = {n}" for name, n in bound.sizes.items())
-        then = ", ".join(f"{name} = {n}" for name, n in header["data"]["sizes"].items())
-        sizes = f"{now} as then" if now == then else f"now {now}, then {then}"
-        return [
-            Diagnostic(
-                "K656",
-                "these are not the data that the model was fitted on",
-                (),
-                f"their hash is {bound.data_hash[:16]}, the file has {str(header['data']['hash'])[:16]}; {sizes}",
-                "give the training data, unchanged and in the same order",
-            )
-        ]
     records = {
         "sizes": (dict(bound.sizes), header["data"]["sizes"]),
         "features": ({n: record_features(m) for n, m in bound.feature_maps.items()}, header["features"]),

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.numeric import Array, Values
 from kdsl.algebra.terms import Inner, Vec
-from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault, listing, nearest
@@ -23,6 +22,7 @@ from kdsl.language.model import Datum, Model, Prediction
 from kdsl.models.fitted import Fitted
 from kdsl.models.model_file import LoadedModel
 from kdsl.models.solution import Solution
+from kdsl.models.training_data import binding_of, bound_as_then
 from kdsl.plot.sheets import plain
 
 if TYPE_CHECKING:
@@ -176,17 +176,7 @@ Solved = Solution | Fit
 
 def with_data(loaded: LoadedModel, data: Any) -> Fit:
     """A saved model with the data that it was fitted on, bound as then; K656 for other data."""
-    binding = {
-        name: value for name, value in loaded.header["binding"].items() if name not in ("kernels", "psd", "seed")
-    }
-    bound = bind(loaded.model, tables_from_data(loaded.model, data), **binding)
-    if bound.data_hash != loaded.header["data"]["hash"]:
-        raise fault(
-            "K656",
-            "these are not the data that the model was fitted on",
-            f"their hash is {bound.data_hash[:16]}, the file has {str(loaded.header['data']['hash'])[:16]}",
-            "give the training data, unchanged and in the same order",
-        )
+    bound, binding = bound_as_then(loaded, data), binding_of(loaded)
     known = {name: Fraction(value) for name, value in loaded.fitted.predictor.parameters.items()}
     return Fit(derive(loaded.model, known), bound, loaded.fitted, loaded.multipliers, loaded.scalars, binding)
 

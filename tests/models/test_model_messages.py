@@ -133,7 +133,9 @@ def damaged() -> tuple[Diagnostic, ...]:
 
 def other_data() -> tuple[Diagnostic, ...]:
     small_solution().save("model.kdsl")
-    return verify_model("model.kdsl", two_classes(n=20)).findings
+    others = verify_model("model.kdsl", two_classes(n=20)).findings
+    Path("other.csv").write_text("age,income\n30,1\n40,2\n")
+    return (*others, *verify_model("model.kdsl", "other.csv").findings)
 
 
 def moved_figure() -> tuple[Diagnostic, ...]:

@@ -65,6 +65,8 @@ def test_a_model_file_is_drawn_with_its_data(capsys: pytest.CaptureFixture[str])
     assert Path("saved.svg").read_bytes() == Path("fresh.svg").read_bytes()
     capsys.readouterr()
     assert main(["plot", "margins", "model.kdsl", "--data", "alone.csv", "-o", "other.svg"]) == 1
+    refused = capsys.readouterr().err
+    assert "error[K656]" in refused and "--target" not in refused
     assert not Path("other.svg").exists()
 
 

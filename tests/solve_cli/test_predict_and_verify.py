@@ -385,6 +385,22 @@ def test_other_data_fail(model: Path, table: Path) -> None:
     assert outcome.out.endswith("NOT verified (1 finding)\n")
 
 
+def test_other_tables_are_other_data(model: Path, table: Path, tmp_path: Path) -> None:
+    """Whatever keeps them from being bound as then; the remedy is no option that these commands do not have."""
+    columns = write_table(tmp_path / "columns.csv", {"u": [1.0, 2.0], "v": [1.0, 2.0]})
+    lines = table.read_text().splitlines()
+    missing = tmp_path / "missing.csv"
+    missing.write_text("\n".join([*lines[:2], "nan,1,spam", *lines[3:]]) + "\n")
+    for data, why in ((columns, f"nothing is bound to `y`: `{columns}` has no column"), (missing, "line 3: the value")):
+        for verb in (("verify",), ("report", "-o", tmp_path / "page.html")):
+            outcome = kdsl(*verb[:1], model, "--data", data, "-q", *verb[1:])
+            assert outcome.code == 3
+            assert "error[K656]" in outcome.err and why in outcome.err
+            assert "`--" not in outcome.err
+    assert not kdsl("verify", model, "--data", columns, "--json").json["verified"]
+    assert kdsl("verify", model, "--data", tmp_path / "absent.csv").code == 4
+
+
 def test_zero_has_no_sign(tmp_path: Path) -> None:
     """Interleaved points: the best unit margin is -0.0 in floats."""
     table = write_table(tmp_path / "mixed.csv", {"u": [-1.5, -0.5, 0.5, 1.5], "y": [1, -1, 1, -1]})
