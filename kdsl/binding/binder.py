@@ -69,6 +69,9 @@ def bind(
         dict(bindings or {}),
         tuple(onehot) if not isinstance(onehot, bool) else onehot,
     )
+    for name, columns in request.features.items():
+        if not columns:
+            raise no_columns(name)
     read = {key: as_table(model, value) for key, value in tables.items()}
     check_target(model, request)
     sources = resolve(model, read, request)
@@ -96,6 +99,14 @@ def named_features(features: Sequence[str] | Mapping[str, Sequence[str]] | None)
     if isinstance(features, Mapping):
         return {name: tuple(columns) for name, columns in features.items()}
     return {"": tuple(features)}
+
+
+def no_columns(name: str) -> KdslError:
+    return fault(
+        "K525",
+        f"no column is named as a feature{f' of `{name}`' if name else ''}",
+        help="name at least one with `--features`, or leave it out to take all that are left",
+    )
 
 
 def as_table(model: Model, value: Any) -> Table:

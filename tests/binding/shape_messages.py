@@ -109,6 +109,10 @@ def k525_array():
     data(BINARY, {"x": np.empty((3, 0)), "y": [0, 1, 1]})
 
 
+def k525_empty():
+    table("age,y\n30,0\n40,1\n", features=[])
+
+
 def k526():
     table("age,job,y\n30,nurse,0\n40,cook,1\n")
 

@@ -166,6 +166,8 @@ def test_sklearns_one_class(tmp_path: Path) -> None:
         (1, ["--kernel", "k = rbf(gamma = "]),
         (1, ["--kernel", "z = linear"]),
         (1, ["--target", "nothing"]),
+        (1, ["--features", ""]),
+        (1, ["--features", "x="]),
         (2, ["-D", "C"]),
         (2, ["-D", "C=ten"]),
         (2, ["--tol", "0"]),
