@@ -20,8 +20,10 @@ from kdsl.binding.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from kdsl.language import syntax as s
 from kdsl.language.diagnostics import KdslError
 from kdsl.libsvm.model import LibsvmModel
-from kdsl.models.fitted import Fitted
+from kdsl.libsvm.units import unit_of
+from kdsl.models.model_file import LoadedModel
 from kdsl.models.predictor import Predictor
+from kdsl.models.solution import Solution
 from kdsl.models.voting import Voting
 
 SVMLIGHT_NAME = re.compile(r"f[0-9]+")
@@ -29,12 +31,13 @@ NOT_AFFINE = "its prediction is not one inner product and a constant"
 TYPES = {"label": "c_svc", "value": "epsilon_svr", "novelty": "one_class"}
 
 
-def export_model(fitted: Fitted) -> LibsvmModel:
+def export_model(solved: Solution | LoadedModel) -> LibsvmModel:
     """The model whose svm_predict says what the first predict clause says; K672 where LIBSVM has none.
 
-    With f(t) = c <w, phi(t)> + b the clause's expression: a value has rho = -b. A novelty is -f in LIBSVM, which
-    counts inliers as positive. A sign is -f with the negative label first: f = 0 is the positive label on both sides.
+    With f(t) = c <w, phi(t)> + b the clause's expression in LIBSVM's unit: a value has rho = -b, and so has a sign,
+    whose positive label is the first. A novelty is -f in LIBSVM, which counts inliers as positive.
     """
+    fitted = solved.fitted
     clause = fitted.clause
     predictor = fitted.predictor
     feature_map = fitted.feature_map
@@ -53,7 +56,7 @@ def export_model(fitted: Fitted) -> LibsvmModel:
         raise _no_form(f"LIBSVM has no kernel {kernel.description}", "use linear, poly, rbf or sigmoid")
     if isinstance(fitted, Voting):
         return _vote(fitted, poly)
-    direction = 1.0 if kind == "value" else -1.0
+    direction = unit_of(solved, vector) * (-1.0 if kind == "novelty" else 1.0)
     weights = direction * factor * predictor.vectors[vector.name].coefficients[0]
     kept = np.flatnonzero(weights)
     support = _numbered(sp.csr_array(predictor.support[vector.space])[kept], feature_map.names)
@@ -144,10 +147,10 @@ def _numbered(support: sp.csr_array, names: Sequence[str]) -> sp.csr_array:
 
 
 def _labels(label_map: LabelMap) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """The negative and the positive label as whole numbers."""
+    """The positive and the negative label as whole numbers."""
     if not label_map.numeric or any(float(w) != int(float(w)) for w in (label_map.negative, label_map.positive)):
         raise _no_form("its labels are not whole numbers", "number the classes")
-    return np.array([int(float(label_map.negative)), int(float(label_map.positive))], dtype=np.int64)
+    return np.array([int(float(label_map.positive)), int(float(label_map.negative))], dtype=np.int64)
 
 
 def _no_form(why: str, help: str = "keep it as a model file of kdsl") -> KdslError:

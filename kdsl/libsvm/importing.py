@@ -10,7 +10,7 @@ in it. Coefficients c and rho are LIBSVM's:
     nu_svr             svr_nu           c                 b = -rho
 
 LIBSVM divides a nu-SVC by its margin, which makes it the C-SVC of C = 1/margin; a one-class machine has multipliers
-that add up to nu l where those of the spec add up to 1.
+that add up to nu l where those of the spec add up to 1. The header keeps that factor as `unit`.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ def imported_contents(model: LibsvmModel, features: int = 0) -> tuple[dict[str, 
         "theta": put_sparse("theta", np.empty(0), arrays),
         "versions": {"kdsl": __version__},
     }
+    if model.svm_type == "one_class":
+        header["unit"] = unit_of(model)
     if votes:
         header["voting"] = [str(label) for label in model.label]
     elif model.is_classifier:
@@ -116,9 +118,13 @@ def expansions_of(model: LibsvmModel) -> tuple[Floats, Floats]:
         )
     expansions = np.ascontiguousarray(model.columns().T)
     if model.svm_type == "one_class":
-        total = float(expansions.sum()) or 1.0
-        return expansions / total, model.rho / total
+        return expansions / unit_of(model), model.rho / unit_of(model)
     return expansions, -model.rho
+
+
+def unit_of(model: LibsvmModel) -> float:
+    """What the multipliers of a one-class machine add up to."""
+    return float(model.sv_coef.sum()) or 1.0
 
 
 def squared_norms(model: LibsvmModel, expansions: Floats) -> Floats:

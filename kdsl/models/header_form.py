@@ -169,6 +169,7 @@ def check_form(header: Any) -> None:
     HEADER(header, "")
     expect((header["certificate"] is None) == (header["status"] == IMPORTED), "the certificate", "there")
     each(text)(header.get("voting", []), "voting")
+    finite(header.get("unit", 1.0), "unit")
 
 
 def check_fit(fitted: Fitted) -> None:

@@ -25,11 +25,13 @@ VALUES = np.sin(X[:, 0]) + X[:, 1]
 CASES = [
     *[("svm_1norm", Y, kernel) for kernel in ("linear", "poly(degree=3, gamma=0.5, coef0=1)", "rbf(gamma=0.7)")],
     ("svm_nu", Y, "rbf(gamma=0.7)"),
+    ("svm_nu_sum", Y, "rbf(gamma=0.7)"),
     ("svm_no_bias", Y, "linear"),
     ("svr_linear_eps", VALUES, "rbf(gamma=0.3)"),
     ("svr_nu", VALUES, "linear"),
     ("one_class", None, "rbf(gamma=0.5)"),
 ]
+MARGINS = {"svm_nu": "gamma", "svm_nu_sum": "rho"}
 
 
 def solved(spec: str, y: Any, kernel: str, **more: Any) -> Solution:
@@ -40,10 +42,11 @@ def solved(spec: str, y: Any, kernel: str, **more: Any) -> Solution:
 @pytest.mark.parametrize(("spec", "y", "kernel"), CASES, ids=lambda value: value if isinstance(value, str) else "")
 def test_exported_models_predict_the_same(spec: str, y: Any, kernel: str, tmp_path: Path) -> None:
     solution = solved(spec, y, kernel)
-    text = model_text(export_model(solution.fitted))
+    text = model_text(export_model(solution))
     model = parse_model(text, "m")
-    direction = 1 if model.svm_type == "epsilon_svr" else -1
-    decision = direction * solution.decision(NEW)
+    margin = solution.scalars[MARGINS[spec]] if spec in MARGINS else 1.0
+    unit = -40 * solution.parameters["nu"] if y is None else 1 / margin
+    decision = unit * solution.decision(NEW)
     np.testing.assert_allclose(model.decision(NEW)[:, 0], decision, rtol=1e-9, atol=1e-9)
     expected = solution.predict(NEW) if model.svm_type != "one_class" else np.where(decision > 0, 1.0, -1.0)
     np.testing.assert_allclose(model.predict(NEW), expected, rtol=1e-9, atol=1e-9)
@@ -51,6 +54,24 @@ def test_exported_models_predict_the_same(spec: str, y: Any, kernel: str, tmp_pa
     found, values = peer_predict(tmp_path / "m", NEW)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(np.ravel(values), decision, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("spec", "peer", "given"),
+    [
+        ("svm_1norm", "SVC", {"C": 2.0}),
+        ("svm_nu", "NuSVC", {"nu": 0.4}),
+        ("svm_nu_sum", "NuSVC", {"nu": 0.4}),
+        ("one_class", "OneClassSVM", {"nu": 0.4}),
+    ],
+)
+def test_decision_values_are_those_of_scikit_learn(spec: str, peer: str, given: dict[str, float]) -> None:
+    """Its classes are sorted, and their second is positive."""
+    svm = pytest.importorskip("sklearn.svm", reason="scikit-learn is not installed")
+    y = None if peer == "OneClassSVM" else Y
+    model = export_model(solved(spec, y, "rbf(gamma=0.7)", params=given, tol=1e-12))
+    machine = getattr(svm, peer)(gamma=0.7, tol=1e-10, **given).fit(X, y)
+    np.testing.assert_allclose(model.decision(NEW)[:, 0], machine.decision_function(NEW), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +86,7 @@ def test_exported_models_predict_the_same(spec: str, y: Any, kernel: str, tmp_pa
 def test_what_has_no_form_is_refused(solution: Any, why: str) -> None:
     found = solution()
     with pytest.raises(KdslError) as error:
-        export_model(found.fitted)
+        export_model(found)
     assert error.value.diagnostics[0].code == "K672"
     assert why in error.value.diagnostics[0].why
 

@@ -20,5 +20,5 @@ def run(arguments: Namespace, console: Console) -> int:
 
     loaded = load_model(arguments.model)
     messages([] if loaded.doubt is None else [loaded.doubt], console)
-    console.out_file(model_text(export_model(loaded.fitted)), arguments.output)
+    console.out_file(model_text(export_model(loaded)), arguments.output)
     return 0
