@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kdsl.algebra.numeric import Array
+from kdsl.binding.kernels import Linear
 from kdsl.binding.sources import first_size
 from kdsl.binding.table import Floats, Ints
 from kdsl.models.predictor import Predictor
@@ -48,6 +49,16 @@ def expansion_of(solved: Sequence[Solved], reading: Reading, kept: Ints, total: 
     full = np.array(rows).reshape(len(rows), total)
     support = np.flatnonzero(np.any(full != 0, axis=0))
     return Expansion(support.astype(np.int32), full[:, support])
+
+
+def is_linear(solved: Sequence[Solved], reading: Reading) -> bool:
+    """Whether the vectors of the clause are sums of training points, weighed by their coefficients."""
+    named, one = names_in(reading), solved[0]
+    spaces = {vector.space for name, vector in one.solution.predictor.vectors.items() if name in named}
+    return bool(spaces) and all(
+        type(one.solution.predictor.kernels[name]) is Linear and set(one.posed.spaces[name].inputs) == {reading.input}
+        for name in spaces
+    )
 
 
 def intercepts_of(solved: Sequence[Solved], reading: Reading) -> Floats | None:

@@ -14,7 +14,7 @@ from kdsl.algebra.numeric import Array
 from kdsl.binding.psd import check_policy
 from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.language.model import Prediction
-from kdsl.sklearn.attributes import expansion_of, intercepts_of, multipliers_of
+from kdsl.sklearn.attributes import expansion_of, intercepts_of, is_linear, multipliers_of
 from kdsl.sklearn.errors import as_value_errors, warn_of_doubts
 from kdsl.sklearn.fitting import Examples, Part, Settings, Solved, solve_parts
 from kdsl.sklearn.further import with_names
@@ -29,9 +29,10 @@ class KernelMachine(SpecParameters):
     """What the three estimators have in common.
 
     After fit: support_ (rows of X), support_vectors_, n_support_, dual_coef_ (one row for each Hilbert vector of the
-    predict clause, machine after machine), intercept_ (where the clause is an expansion plus a number), alpha_ (the
-    multipliers by the label of their constraint), certificate_, status_, n_iter_ and solutions_; the last four are
-    tuples, or an array, where there are several machines. solutions_ is not pickled.
+    predict clause, machine after machine), coef_ (these vectors, where the kernel is linear), intercept_ (where the
+    clause is an expansion plus a number), alpha_ (the multipliers by the label of their constraint), certificate_,
+    status_, n_iter_ and solutions_; the last four are tuples, or an array, where there are several machines. solutions_
+    is not pickled.
     """
 
     _kinds: tuple[str, ...]
@@ -109,11 +110,19 @@ class KernelMachine(SpecParameters):
         self.support_, self.dual_coef_ = expansion_of(solved, reading, kept, X.shape[0])
         self.support_vectors_ = np.empty((0, 0)) if examples.pairwise else X[self.support_]
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+        self._linear = is_linear(solved, reading)
         intercepts = intercepts_of(solved, reading)
         self.__dict__.pop("intercept_", None)
         if intercepts is not None:
             self.intercept_ = intercepts
         return solved
+
+    @property
+    def coef_(self) -> Floats:
+        """One row for each row of dual_coef_; there is none for kernels that are not linear."""
+        if not self._linear:
+            raise AttributeError("coef_ is there for a linear kernel only")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _decisions(
         self, X: Any, clause: Prediction | None = None, codes: Mapping[str, int] | None = None

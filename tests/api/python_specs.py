@@ -12,6 +12,7 @@ from kdsl.api import (
     argmax,
     eps_insensitive,
     eps_insensitive_squared,
+    exp,
     hinge,
     huber,
     huberized_squared_hinge,
@@ -347,6 +348,8 @@ def _loss(name: str, title: str, build: Callable[[Parts, Expression], Expression
     term = sum_over(i)(build(m, m.y[i] * f(m.x[i]) if labels else m.y[i] - f(m.x[i])))
     p.minimize(m.energy + price * term if name == "hinge" else term + price / 2 * norm(m.w) ** 2)
     p.predict("label" if labels else "value", lambda t: sign(f(t)) if labels else f(t))
+    if name == "logistic":
+        p.predict("probability", lambda t: 1 / (1 + exp(-f(t))))
     return p
 
 
@@ -386,13 +389,14 @@ LOSSES: dict[str, tuple[str, Callable[[Parts, Expression], Expression], bool]] =
 
 def loss_multinomial() -> Problem:
     p = Problem("loss_multinomial", "multinomial kernel logistic regression")
-    i, k = p.index("i", 1, "l"), p.index("k", "classes")
+    i, k, m = p.index("i", 1, "l"), p.index("k", "classes"), p.index("m", "classes")
     x, y = p.data("x", i, kind="input"), p.data("y", i, labels="classes")
     lam = p.param("lambda", lower=0, open=True, default=1)
     w = p.hilbert("w", p.kernel("q", rbf(gamma=0.5)), k)
     energy = lam / 2 * sum_over(k)(norm(w[k]) ** 2)
     p.minimize(sum_over(i)(multinomial(inner(w[k], phi(x[i])), k, y[i])) + energy)
     p.predict("class", lambda t: argmax(k)(inner(w[k], phi(t))))
+    p.predict("probability", lambda t, k: exp(inner(w[k], phi(t))) / sum_over(m)(exp(inner(w[m], phi(t)))))
     return p
 
 

@@ -29,8 +29,11 @@ from kdsl.solving.backends.interface import Options
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn import svm  # noqa: E402
 from sklearn.kernel_ridge import KernelRidge  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.metrics.pairwise import pairwise_kernels  # noqa: E402
 from sklearn.preprocessing import MinMaxScaler, StandardScaler  # noqa: E402
+
+from kdsl.sklearn import KernelClassifier  # noqa: E402
 
 RANDOM = np.random.default_rng(21)
 X = RANDOM.normal(size=(60, 3)) * [1.0, 0.5, 2.0]
@@ -85,6 +88,19 @@ def test_a_problem_against_libsvm(row: tuple[str, ...], tmp_path: Path) -> None:
     np.testing.assert_allclose(value(code(row[4]), figures), sign * coefficients, **CLOSE)
     assert value(code(row[5]), figures) == pytest.approx(sign * model.rho[0], rel=2e-5, abs=2e-5)
     assert value(code(row[6]), figures) == pytest.approx(printed[0].objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("row", rows("Logistic regression"), ids=ident)
+def test_logistic_regression(row: tuple[str, ...]) -> None:
+    C = LETTERS["C"]
+    theirs = value(codes(row[0])[0], {"LogisticRegression": LogisticRegression, "C": C}).set_params(tol=1e-10)
+    ours = value(code(row[1]), {"KernelClassifier": KernelClassifier, "C": C}).set_params(tol=1e-12)
+    y = CLASSES if row[0].endswith("classes") else Y
+    for machine in (ours, theirs):
+        machine.fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(NEW), theirs.predict_proba(NEW), rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(ours.predict(NEW), theirs.predict(NEW))
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("row", [row for row in PROBLEMS if row[1]], ids=ident)

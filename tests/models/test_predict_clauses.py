@@ -83,7 +83,8 @@ def test_a_clause_evaluates_to_what_it_says(clause: str, tmp_path: Path) -> None
 def test_sums_over_labels() -> None:
     """The largest score is inside the logarithm of the sum of exponentials, and argmax sees through exp."""
     text = Path(spec_path("loss_multinomial") or "").read_text(encoding="utf-8")
-    several = text.replace("index  ", "index  m in classes, ", 1) + (
+    shipped = "predict probability(t, k) = exp(<w[k], phi(t)>)/sum[m] exp(<w[m], phi(t)>)\n"
+    several = text.replace(shipped, "") + (
         "predict value(t) = log(sum[k] exp(<w[k], phi(t)>))\n"
         "predict score(t) = sum[k] (<w[k], phi(t)> * sum[m where m != k] exp(<w[m], phi(t)>))\n"
         "predict probability(t, m) = exp(-multinomial(<w[k], phi(t)>; k, m))\n"
@@ -96,6 +97,8 @@ def test_sums_over_labels() -> None:
     assert solution.predict(POINTS, clause="score") == pytest.approx((scores * others).sum(axis=1))
     found = solution.predict(POINTS, {"m": ["a", "b", "c", "a"]}, clause="probability")
     assert found == pytest.approx((exponentials / exponentials.sum(axis=1, keepdims=True))[range(4), [0, 1, 2, 0]])
+    whole = kdsl.solve("loss_multinomial", {"x": POINTS, "y": ["a", "b", "c", "a"]})
+    assert whole.predict(POINTS, {"k": ["a", "b", "c", "a"]}, clause="probability") == pytest.approx(found)
 
 
 WIDE: dict[str, Callable[[Decimal], Decimal]] = {

@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("sklearn", minversion="1.6")
 
+from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_classification, make_regression
+from sklearn.feature_selection import RFE
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
@@ -60,6 +62,22 @@ def test_attributes_are_those_of_svc() -> None:
     assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-5)
     assert ours.classes_.tolist() == theirs.classes_.tolist()
     assert ours.n_features_in_ == theirs.n_features_in_
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_linear_kernel_has_coefficients_of_features(sparse: bool) -> None:
+    X, y = noisy_classes(5)
+    given = csr_array(X) if sparse else X
+    ours = KernelClassifier(kernel="linear", tol=1e-12).fit(given, y)
+    assert distance(ours.coef_, SVC(kernel="linear", tol=1e-10).fit(X, y).coef_) < 1e-5
+    assert distance(X @ ours.coef_[0] + ours.intercept_, ours.decision_function(given)) < 1e-9
+    assert RFE(ours, n_features_to_select=2).fit(given, y).support_.sum() == 2
+    three = KernelClassifier("loss_multinomial", kernel="linear").fit(*load_iris(return_X_y=True))
+    assert three.coef_.shape == (3, 4)
+    assert KernelClassifier(kernel="linear").fit(*load_iris(return_X_y=True)).coef_.shape == (3, 4)  # one against one
+    assert not hasattr(KernelClassifier().fit(X, y), "coef_") and not hasattr(KernelClassifier(), "coef_")
+    assert not hasattr(KernelClassifier(kernel="precomputed").fit(X @ X.T, y), "coef_")
+    assert not hasattr(KernelRegressor("lasso").fit(X, y), "coef_")
 
 
 def test_on_real_data() -> None:
