@@ -14,6 +14,7 @@ from kdsl.binding.faults import cite, count, fault, listing, nearest
 from kdsl.binding.numbered import called_as, never_seen, unseen
 from kdsl.binding.precomputed import test_points
 from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, as_double, headless, place
+from kdsl.binding.truths import is_truth, with_numbers
 
 EXPAND = "expand text to 0/1 columns with `--onehot`, choose other columns with `--features`, or correct the cell"
 LARGEST = 1e150  # beyond this a square, and so a distance, is no float64
@@ -173,6 +174,8 @@ class FeatureMap:
     def raw(self, table: Table, prefix: str = "") -> Matrix:
         """The features before scaling; NaN where a value is missing."""
         wanted = [prefix + name for name in self.columns]
+        spelt = {prefix + name for name, words in self.categories.items() if any(map(is_truth, words))}
+        table = with_numbers(table, [name for name in wanted if name not in spelt])
         positions = {name: p for p, name in enumerate(table.names)}
         if not self.categories and all(name in positions for name in wanted):
             chosen = table.values[:, [positions[name] for name in wanted]]

@@ -13,7 +13,8 @@ from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, fault, listing
 from kdsl.binding.points import DENSE_SHARE, FeatureMap, Scaling, category_words, text_feature
 from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source
-from kdsl.binding.table import Floats, Ints, numbered
+from kdsl.binding.table import Floats, Ints, Table, numbered
+from kdsl.binding.truths import with_numbers
 from kdsl.binding.values import sort_labels
 from kdsl.language.model import Datum
 
@@ -79,7 +80,7 @@ def no_scaling(d: int) -> Scaling:
 
 def raw_features(source: FromFeatures, sources: Mapping[str, Source]) -> Raw:
     """The columns of an input, in the order of the first input that has the same features."""
-    table, prefix = source.table, source.prefix
+    table, prefix = numbered_truths(source), source.prefix
     words = [prefix + name for name in source.names if prefix + name in table.text and name not in source.onehot]
     if words:
         raise text_feature(table, words)
@@ -99,12 +100,17 @@ def raw_features(source: FromFeatures, sources: Mapping[str, Source]) -> Raw:
     return Raw(source.datum, values, source.datum.name, table.source, table.lines, feature_map)
 
 
+def numbered_truths(source: FromFeatures) -> Table:
+    """The table of the features, those of true and false as numbers."""
+    return with_numbers(source.table, [source.prefix + name for name in source.names])
+
+
 def categories_of(name: str, sources: Mapping[str, Source]) -> tuple[str, ...]:
     """The words that occur in a column, in any of the inputs that have it."""
     found: set[str] = set()
     for source in sources.values():
         if isinstance(source, FromFeatures) and name in source.names:
-            words = category_words(source.table.column(source.prefix + name))
+            words = category_words(numbered_truths(source).column(source.prefix + name))
             found |= {word for word in words if word is not None}
     return sort_labels(list(found))
 

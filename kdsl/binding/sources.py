@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kdsl.binding.faults import cite, fault, join, listing, nearest
 from kdsl.binding.table import Table, columns_of, headless
+from kdsl.binding.truths import are_truths
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Datum, Model
 
@@ -328,5 +329,6 @@ def chosen_features(
         check_columns([c for c in onehot if prefix + c not in table.order], prefix, table)
         expanded = tuple(c for c in columns if c in onehot)
     else:
-        expanded = tuple(c for c in columns if prefix + c in table.text) if onehot else ()
+        words = {name for name, cells in table.text.items() if not are_truths(cells)} if onehot else set()
+        expanded = tuple(c for c in columns if prefix + c in words)
     return FromFeatures(datum, table, prefix, tuple(columns), expanded)

@@ -12,6 +12,7 @@ from kdsl.binding.delimited import is_number
 from kdsl.binding.faults import cite, count, fault, nearest
 from kdsl.binding.points import category_words, label_word, not_finite
 from kdsl.binding.table import Array, Floats, Ints, Texts, place
+from kdsl.binding.truths import are_truths, as_numbers
 from kdsl.language.model import Datum, Interval
 
 POSITIVE_WORDS = ("+", "+1", "yes", "true", "positive", "pos", "active")
@@ -44,7 +45,9 @@ def inside(values: Floats, interval: Interval) -> Array:
 
 
 def check_real(values: Floats | Texts, datum: Datum, column: str, source: str, lines: Ints | None) -> Floats:
-    """Numbers, finite, in the domain that the spec declares; text that is a number counts as one, as in CSV."""
+    """Numbers, finite, in the domain that the spec declares; text that is a number or true or false counts as one."""
+    if values.dtype == np.object_ and are_truths(values):
+        values = as_numbers(values)
     if values.dtype == np.object_:
         refuse_words(values, datum, column, source, lines)
     flat = np.asarray(values, dtype=np.float64)

@@ -225,6 +225,34 @@ def test_onehot_and_its_map_on_new_data():
     np.testing.assert_array_equal(new.features, [[9, 0, 1, 1, 0]])
 
 
+def test_true_and_false_are_numbers_whatever_the_source_has_them_as(tmp_path):
+    """As booleans of a frame, and as words of CSV in any case; a model of the one predicts the other."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"age": [1.0, 2.0, 3.0], "smokes": [True, False, True], "y": [0, 1, 1]})
+    (tmp_path / "t.csv").write_text("age,smokes,y\n1,TRUE,0\n2,FALSE,1\n3,TRUE,1\n")
+    frame.to_csv(tmp_path / "u.csv", index=False)
+    sources = [frame, tmp_path / "t.csv", tmp_path / "u.csv"]
+    for options in ({}, {"onehot": True}, {"onehot": ["smokes"]}):
+        bounds = [bind(BINARY, {"": source}, **options) for source in sources]
+        assert len({bound.data_hash for bound in bounds}) == 1
+        for bound in bounds:
+            for source in sources:
+                new = bound.feature_maps["x"].apply(read_table(source))
+                np.testing.assert_array_equal(new.features, bounds[0].points["x"].features)
+    smokers = bind(BINARY, {"": tmp_path / "u.csv"}, target="smokes", features=["age"])
+    assert smokers.label_maps["y"].describe() == "False -> -1, True -> 1"
+    real = bind(REGRESSION, {"": tmp_path / "u.csv"}, target="smokes", features=["age"])
+    assert list(real.arrays["y"]) == [1, 0, 1]
+
+
+def test_true_and_false_among_other_words_are_words():
+    table = {"age": [1.0, 2.0, 3.0], "smokes": ["True", "False", "unknown"], "y": [0, 1, 1]}
+    bound = bind_data(BINARY, table, onehot=True)
+    assert bound.points["x"].names == ("age", "smokes=False", "smokes=True", "smokes=unknown")
+    block = read_table({"age": [1.0], "smokes": ["True"]})
+    np.testing.assert_array_equal(bound.feature_maps["x"].apply(block).features, [[1, 0, 1, 0]])
+
+
 def test_rows_with_missing_values_are_left_out_everywhere(tmp_path):
     (tmp_path / "t.csv").write_text("age,s,y\n1,1,a\nNA,1,b\n3,,a\n4,2,\n5,3,b\n6,1,a\n")
     bound = bind(WEIGHTED, {"": tmp_path / "t.csv"}, drop_missing=True)
