@@ -31,6 +31,13 @@ class _Kept:
     posed: Posed
     trail: Trail
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether its kernel matrices hold values of a Python function, which may look at what has changed since."""
+        from kdsl.binding.python_kernel import calls_python
+
+        return any(space.kernel is not None and calls_python(space.kernel) for space in self.posed.spaces.values())
+
 
 class Session:
     """One model; `text` writes the specification for model files, `located` puts an error at its lines."""
@@ -132,8 +139,8 @@ class Session:
         derivation = self.derivation(parameters)._replace(model=model)
         called = {**self._functions, **functions}
         texts = {name: text for name, text in kernels.items() if isinstance(text, str)}
-        key = (self._kernel_key(model, parameters), tuple(sorted(map(repr, called.items()))), room, seed, psd)
-        if kept is not None and kept.key == key and not self._depends:
+        key = (self._kernel_key(model, parameters), room, seed, psd)
+        if kept is not None and kept.key == key and not self._depends and not kept.calls_python:
             numbers = problem_values(bound, parameters, kept.posed.spaces)
             posed = replace(kept.posed, parameters=parameters, values=numbers, derivation=derivation)
         else:

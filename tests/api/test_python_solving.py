@@ -138,6 +138,36 @@ def test_a_function_without_a_name_is_a_kernel(function: Any) -> None:
     assert "kernel k = k_function\n" in str(m.p)
 
 
+class Widths:
+    """A kernel with a state."""
+
+    def __init__(self, gamma: float) -> None:
+        self.gamma = gamma
+
+    def __call__(self, points: Any, others: Any) -> Any:
+        return np.exp(-self.gamma * ((points[:, None] - others[None]) ** 2).sum(-1))
+
+
+def in_metric(points: Any, others: Any, metric: Any) -> Any:
+    return points @ metric[:2, :2] @ others.T
+
+
+def test_what_a_python_kernel_looks_at_may_change_between_solves() -> None:
+    """An attribute, an array in place, and arguments that print alike."""
+    data, width, metric = labelled(), Widths(0.7), np.eye(40)
+    m = Classifier(width)
+    m.p.solve(data)
+    width.gamma = 3.0
+    assert m.p.solve().value == pytest.approx(Classifier(rbf(3)).p.solve(data).value, rel=1e-6)
+    doubled = kdsl.solve("svm_1norm", data, kernels={"k": "2 * linear"}).value
+    m.p.solve(kernels={"k": partial(in_metric, metric=metric)})
+    assert m.p.solve(kernels={"k": partial(in_metric, metric=2 * metric)}).value == pytest.approx(doubled, rel=1e-6)
+    changed = partial(in_metric, metric=metric)
+    m.p.solve(kernels={"k": changed})
+    metric *= 2
+    assert m.p.solve(kernels={"k": changed}).value == pytest.approx(doubled, rel=1e-6)
+
+
 @pytest.mark.parametrize("kernel", [gaussian, "inside another"])
 def test_a_python_kernel_is_given_again_to_a_saved_model(kernel: Any, tmp_path: Path) -> None:
     m, data = Classifier(gaussian), labelled()
