@@ -12,10 +12,10 @@ from kdsl.binding.bound import LabelSet
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, fault, listing
 from kdsl.binding.points import DENSE_SHARE, FeatureMap, Scaling, category_words, text_feature
-from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source
+from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source, is_matrix
 from kdsl.binding.table import Floats, Ints, Table, numbered
 from kdsl.binding.truths import with_numbers
-from kdsl.binding.values import sort_labels
+from kdsl.binding.values import check_real, sort_labels
 from kdsl.language.model import Datum
 
 
@@ -36,7 +36,7 @@ def raw_values(source: Source, sources: Mapping[str, Source]) -> Raw:
         table = source.table
         return Raw(source.datum, table.column(source.column), source.column, table.source, table.lines)
     if isinstance(source, FromSquare):
-        return Raw(source.datum, square_values(source, sources), source.datum.name, source.table.source, None)
+        return Raw(source.datum, square_values(source), source.datum.name, source.table.source, None)
     if isinstance(source, FromFeatures):
         return raw_features(source, sources)
     assert isinstance(source, FromArray)
@@ -115,10 +115,14 @@ def categories_of(name: str, sources: Mapping[str, Source]) -> tuple[str, ...]:
     return sort_labels(list(found))
 
 
-def square_values(source: FromSquare, sources: Mapping[str, Source]) -> Floats:
-    """A table of numbers for pairs of labels; rows and columns are put in the order of the labels by their names."""
+def square_values(source: FromSquare) -> Floats:
+    """A table of numbers; rows and columns for pairs of labels are put in the order of these by their names."""
     table = source.table
     values = to_dense(table.values)
+    if is_matrix(source.datum):
+        for name, words in table.text.items():
+            check_real(words, source.datum, name, table.source, table.lines)
+        return values
     if len(table.text) == 1:
         rows = [str(word) for word in next(iter(table.text.values()))]
         order = sort_labels(rows)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from kdsl.binding.faults import count, fault, warning
 from kdsl.binding.raw import Raw, cite_array
-from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, Source, index_sizes
+from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source, index_sizes, is_matrix
 from kdsl.binding.table import Array
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Datum, Model
@@ -105,6 +105,11 @@ def without_rows(source: Source, keep: Mapping[str, Array]) -> Source:
     flags = [None if s.labelled else keep.get(s.size) for s in source.datum.sets]
     if isinstance(source, FromColumn | FromFeatures) and flags[0] is not None:
         return source._replace(table=source.table.take(np.flatnonzero(flags[0])))
+    if isinstance(source, FromSquare) and is_matrix(source.datum):
+        rows, columns = flags
+        table = source.table if rows is None else source.table.take(np.flatnonzero(rows))
+        order = table.order if columns is None else [table.order[p] for p in np.flatnonzero(columns)]
+        return source._replace(table=table.only(order))
     if isinstance(source, FromArray):
         array = source.array
         for axis, flag in enumerate(flags):

@@ -55,7 +55,7 @@ class FromDefault(NamedTuple):
 
 
 class FromSquare(NamedTuple):
-    """A whole table as a matrix indexed by labels (`delta[k, k]`)."""
+    """A whole table as a matrix, of labels (`delta[k, k]`) or of ranges (`psi[i, m]`)."""
 
     datum: Datum
     table: Table
@@ -110,12 +110,19 @@ def place_tables(model: Model, tables: Mapping[str, Table]) -> dict[str, Table]:
     return placed
 
 
-def is_feature_datum(datum: Datum, placed: Mapping[str, Table]) -> bool:
-    """An input, or a matrix of numbers x[i, j] whose columns are the features."""
-    if datum.kind == "input":
-        return True
-    two_ranges = len(datum.sets) == 2 and not any(s.labelled for s in datum.sets)
-    return two_ranges and datum.kind == "real" and datum.sets[0] != datum.sets[1] and datum.name not in placed
+def feature_data(model: Model) -> tuple[str, ...]:
+    """The data whose columns are the features of points: the inputs.
+
+    In a model without any, the first matrix of numbers x[i, j] over two ranges, and the others with its columns.
+    """
+    inputs = tuple(d.name for d in model.data if d.kind == "input")
+    matrices = [d for d in model.data if d.kind == "real" and is_matrix(d) and d.sets[0] != d.sets[1]]
+    return inputs or tuple(d.name for d in matrices if d.sets[1] == matrices[0].sets[1])
+
+
+def is_matrix(datum: Datum) -> bool:
+    """Whether it has a row for each member of one range and a column for each of another."""
+    return len(datum.sets) == 2 and not any(s.labelled for s in datum.sets)
 
 
 def target_datum(model: Model) -> str:
@@ -136,8 +143,9 @@ def resolve(model: Model, tables: Mapping[str, Table], request: Request) -> dict
     errors: list[KdslError] = []
     found: dict[str, Source] = {}
     taken: dict[str, set[str]] = {}
+    features = {d.name for d in model.data if d.name in feature_data(model) and not is_table_of_numbers(d, placed)}
     for datum in model.data:
-        if is_feature_datum(datum, placed):
+        if datum.name in features:
             continue
         try:
             source = plain_source(model, datum, placed, arrays, request)
@@ -147,17 +155,25 @@ def resolve(model: Model, tables: Mapping[str, Table], request: Request) -> dict
         found[datum.name] = source
         if isinstance(source, FromColumn):
             taken.setdefault(datum.sets[0].size, set()).add(source.column)
+        elif isinstance(source, FromSquare) and datum.name not in placed:
+            taken.setdefault(datum.sets[0].size, set()).update(source.table.order)
     for datum in model.data:
-        if not is_feature_datum(datum, placed):
+        if datum.name not in features:
             continue
         try:
             used = taken.get(datum.sets[0].size, set()) if datum.sets else set()
-            found[datum.name] = feature_source(model, datum, placed, arrays, request, used)
+            sharing = [d for d in model.data if d.name in features and shares_table(d, datum)]
+            found[datum.name] = feature_source(datum, sharing, placed, arrays, request, used)
         except KdslError as error:
             errors.append(error)
     if errors:
         raise join(errors)
     return {datum.name: found[datum.name] for datum in model.data}
+
+
+def is_table_of_numbers(datum: Datum, placed: Mapping[str, Table]) -> bool:
+    """A matrix that is given as a table of its own."""
+    return datum.kind != "input" and datum.name in placed
 
 
 def check_request(model: Model, request: Request) -> None:
@@ -190,6 +206,9 @@ def plain_source(
         return FromArray(datum, *array)
     if len(datum.sets) == 2 and datum.name in placed:
         return FromSquare(datum, placed[datum.name])
+    columns = matrix_columns(datum, placed, request)
+    if columns is not None:
+        return FromSquare(datum, columns)
     table = placed.get(datum.sets[0].size) if len(datum.sets) == 1 else None
     if table is not None and wanted in table.order:
         return FromColumn(datum, table, wanted)
@@ -200,6 +219,17 @@ def plain_source(
     if datum.default is not None:
         return FromDefault(datum, float(datum.default))
     raise unbound(datum, table, arrays, is_target)
+
+
+def matrix_columns(datum: Datum, placed: Mapping[str, Table], request: Request) -> Table | None:
+    """The columns of a matrix in the table of its rows: those asked for, or those with the prefix `name.`."""
+    table = placed.get(datum.sets[0].size) if is_matrix(datum) else None
+    if table is None:
+        return None
+    said = request.features.get(datum.name, ())
+    check_columns(said, "", table)
+    columns = said or tuple(c for c in table.order if c.startswith(f"{datum.name}."))
+    return table.only(columns) if columns else None
 
 
 def find_array(name: str, arrays: Mapping[str, tuple[Any, Table]]) -> tuple[Any, str] | None:
@@ -230,7 +260,8 @@ def unbound(datum: Datum, table: Table | None, arrays: Mapping[str, tuple[Any, T
             columns_of(table),
             f"say which one it is: `{option}`",
         )
-    table_of_its_own = f"a table (`--data {datum.name}:FILE`) or an array"
+    columns = f"columns `{datum.name}.NAME`, " if is_matrix(datum) else ""
+    table_of_its_own = f"{columns}a table (`--data {datum.name}:FILE`) or an array"
     what = {1: "a table or an array", 2: table_of_its_own}.get(len(datum.sets), "an array")
     given = f"given are {listing(list(arrays))}" if arrays else f"its size is [{subscripts}]"
     return fault(
@@ -253,8 +284,8 @@ def unbound_single(datum: Datum) -> KdslError:
 
 
 def feature_source(
-    model: Model,
     datum: Datum,
+    sharing: Sequence[Datum],
     placed: Mapping[str, Table],
     arrays: Mapping[str, tuple[Any, Table]],
     request: Request,
@@ -268,11 +299,7 @@ def feature_source(
     table = placed.get(datum.name) or (placed.get(datum.sets[0].size) if datum.sets else None)
     if table is None or not table.order:
         raise unbound(datum, None, arrays, False)
-    rivals = [
-        d.name
-        for d in model.data
-        if is_feature_datum(d, placed) and shares_table(d, datum) and find_array(d.name, arrays) is None
-    ]
+    rivals = [d.name for d in sharing if find_array(d.name, arrays) is None]
     prefix = f"{datum.name}." if any(c.startswith(f"{datum.name}.") for c in table.order) else ""
     if prefix and len(rivals) == 1 and not all_prefixed(table, prefix, taken):
         prefix = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -58,6 +58,18 @@ class Table:
             values=self.values[rows],
             text={name: column[rows] for name, column in self.text.items()},
             lines=None if self.lines is None else self.lines[rows],
+        )
+
+    def only(self, columns: Sequence[str]) -> Table:
+        """The columns named, in this order, without anything else."""
+        numeric = [name for name in columns if name in self.names]
+        return replace(
+            self,
+            names=tuple(numeric),
+            values=self.values[:, [self.names.index(name) for name in numeric]],
+            text={name: self.text[name] for name in columns if name in self.text},
+            order=tuple(columns),
+            arrays={},
         )
 
     def column(self, name: str) -> Floats | Texts:

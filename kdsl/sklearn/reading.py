@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kdsl.binding.binder import uses_precomputed
 from kdsl.binding.faults import listing, nearest
-from kdsl.binding.sources import first_size, is_feature_datum, target_datum
+from kdsl.binding.sources import feature_data, first_size, target_datum
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Datum, IndexSet, Interval, Model, Prediction
 from kdsl.language.parser import parse_kernel
@@ -121,7 +121,8 @@ def reading_of(model: Model, kinds: Sequence[str], estimator: str) -> Reading:
             "solve it with `kdsl.solve`, whose solution predicts with `extra={...}`",
         )
     size = first_size(model)
-    inputs = [d.name for d in model.data if is_feature_datum(d, {}) and d.sets and d.sets[0].size == size]
+    features = feature_data(model)
+    inputs = [d.name for d in model.data if d.name in features and d.sets and d.sets[0].size == size]
     if not inputs:
         raise refusal(
             "K521", f"`{model.name}` has no input with one point for each example", help="declare x[i] : input"

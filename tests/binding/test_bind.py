@@ -188,6 +188,35 @@ def test_a_matrix_of_numbers_is_features_too(people):
     np.testing.assert_allclose(bound.arrays["x"].std(axis=0), 1)
 
 
+def test_a_matrix_beside_an_input_is_numbers(tmp_path):
+    """By array, by columns with its prefix, by columns asked for, by a table of its own; as wide as it is."""
+    spec = model([X, SIGNS, datum("psi", sets=(L, M))], [index("i", L), index("j", M)])
+    numbers = np.array([[7.0, 8, 9], [4, 5, 6], [1, 2, 3]])
+    for columns in (1, 3):
+        bound = bind_data(spec, {"x": np.eye(3, 2), "y": [1, -1, 1], "psi": numbers[:, :columns]}, scale="minmax")
+        np.testing.assert_array_equal(bound.arrays["psi"], numbers[:, :columns])
+    (tmp_path / "one.csv").write_text("a,psi.u,b,psi.v,psi.w,y\n1,7,2,8,9,-1\n3,4,4,5,6,1\n,1,6,2,3,1\n0,NA,2,3,1,1\n")
+    (tmp_path / "x.csv").write_text("a,b,y\n1,2,-1\n3,4,1\n5,6,1\n")
+    (tmp_path / "psi.csv").write_text("u,v,w\n7,8,9\n4,5,6\n1,2,3\n")
+    bound = bind(spec, {"": tmp_path / "one.csv"}, drop_missing=True)
+    assert bound.points["x"].names == ("a", "b") and bound.sizes == {"l": 2, "m": 3}
+    np.testing.assert_array_equal(bound.arrays["psi"], numbers[:2])
+    asked = bind(spec, {"": tmp_path / "x.csv"}, features={"x": ["a"], "psi": ["b", "a"]})
+    np.testing.assert_array_equal(asked.arrays["psi"], [[2, 1], [4, 3], [6, 5]])
+    apart = bind(spec, {"": tmp_path / "x.csv", "psi": tmp_path / "psi.csv"})
+    np.testing.assert_array_equal(apart.arrays["psi"], numbers)
+    (tmp_path / "psi.csv").write_text("u,v,w\n7,8,9\n4,a,6\n1,2,3\n")
+    with pytest.raises(KdslError, match=r"K528: `.*psi.csv`, line 3: `a` in column `v` is not a number"):
+        bind(spec, {"": tmp_path / "x.csv", "psi": tmp_path / "psi.csv"})
+
+
+def test_in_a_model_without_an_input_the_first_matrix_is_the_features():
+    spec = model([*LASSO.data, datum("q", sets=(L, M))], [*LASSO.indices, index("k", M)], kernels=())
+    bound = bind_data(spec, {"x": np.eye(3, 2), "y": [1.0, 2, 3], "q": np.ones((3, 4))}, scale="standard")
+    assert list(bound.feature_maps) == ["x"] and bound.arrays["q"].shape == (3, 4)
+    np.testing.assert_array_equal(bound.arrays["q"], 1)
+
+
 def test_npz_and_arrays_in_other_case(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.eye(3), target=np.array([1, 0, 0]))
     bound = bind(BINARY, {"": tmp_path / "t.npz"}, target="target")
