@@ -418,6 +418,7 @@ def _no_prediction(env: Environment, objective: Objective) -> None:
 def _prediction(env: Environment, line: Predict) -> None:
     kind = line.kind.id
     bound = _formals(env, line.formals, line.body, True)
+    _arguments(env, line, bound)
     value = type_of(env, line.body, Scope(Owner("predict", f"predict {kind}", (), line.kind.span), bound))
     if kind not in PREDICT_KINDS:
         near = nearest(kind, PREDICT_KINDS)
@@ -454,6 +455,29 @@ def _prediction(env: Environment, line: Predict) -> None:
             also=(Label(line.kind.span),),
             help=advice,
         )
+
+
+def _arguments(env: Environment, line: Predict, bound: dict[str, Type]) -> None:
+    """The first argument is the new point; those beside it are indices."""
+    first, *others = line.formals
+    if isinstance(bound[first.id], Member):
+        env.error(
+            "K411",
+            f"`predict {line.kind.id}`: the first argument is the new point, and `{first.id}` is an index",
+            first.span,
+            help="write the point first, and indices beside it",
+        )
+        return
+    for formal in others:
+        if not isinstance(bound[formal.id], Member | Unknown):
+            env.error(
+                "K411",
+                f"`predict {line.kind.id}`: `{formal.id}` is no index beside the new point `{first.id}`",
+                formal.span,
+                why="a new example brings one point, and its labels or the numbers of indices beside it",
+                help="use it as a subscript, or leave it out; two views of an example are one input, and kernels `on` "
+                "the columns of each",
+            )
 
 
 # ------------------------------------------------------------------- unused

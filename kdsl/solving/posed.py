@@ -13,6 +13,7 @@ from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.solving.derived import energies_for
 from kdsl.solving.infeasibility import conflict_of
 from kdsl.solving.lowering import lower
+from kdsl.solving.new_points import check_new_points
 from kdsl.solving.spaces import Space, audited, build_spaces, problem_values
 
 
@@ -49,6 +50,7 @@ def pose(
     """What can be prepared before any choice of a solver; `policy` is for Gram matrices that are indefinite."""
     energies = energies_for(derivation)
     spaces = build_spaces(derivation, bound, kernels, memory)
+    check_new_points(derivation.model, bound, spaces)
     values = problem_values(bound, parameters, spaces)
     posed = Posed(derivation, bound, parameters, kernels, spaces, values, energies)
     if all(kernel.psd for kernel in kernels.values()) or _is_refuted(posed):

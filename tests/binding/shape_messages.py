@@ -10,6 +10,8 @@ from message_tools import EYE, POINT, cases, data, table, write
 
 from kdsl.binding.binder import bind, tables_from_data
 from kdsl.binding.reading import read_table
+from kdsl.pipeline import parse_spec
+from kdsl.solving.api import prepare
 
 
 def k520():
@@ -151,6 +153,17 @@ def k527_numbers():
 def k527_unseen():
     fitted = bind(BINARY, {"": write("1 1:2 2:1\n-1 1:1 2:2\n", "train.svm")}).feature_maps["x"]
     replace(fitted, precomputed=True).apply(read_table(write("1 1:3 2:4 3:2\n", "new.svm")))
+
+
+def k527_clause():
+    text = """index  i in 1..l
+data   x[i] : input, z[i] : input, y[i] : {-1, 1}
+kernel k = rbf(gamma = 0.5), q = linear
+var    f : H(k), g : H(q)
+minimize 1/2 ||f||^2 + 1/2 ||g||^2 + sum[i] hinge(y[i] * (<f, phi(x[i])> + <g, phi(z[i])>))
+predict label(t) = sign(<f, phi(t)> + <g, phi(t)>)
+"""
+    prepare(parse_spec(text), {"x": EYE[:, :2], "z": EYE, "y": [0, 1, 1]})
 
 
 def k528():
