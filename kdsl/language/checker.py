@@ -7,11 +7,13 @@ from collections.abc import Collection
 from kdsl.language import limits
 from kdsl.language.declarations import Declarations, collect, tuple_filter
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.language.formals import formal_type
 from kdsl.language.kernel_checks import check_kernels
 from kdsl.language.model import Abbreviation, Constraint, Loss, Model, Prediction
 from kdsl.language.scopes import Environment, Findings
 from kdsl.language.statements import check_statements, check_unused
 from kdsl.language.syntax import ConstraintDecl, Objective, Predict, Spec, SubjectTo
+from kdsl.language.values import Member
 
 
 def check_spec(
@@ -82,13 +84,16 @@ def _model(env: Environment, spec: Spec, declarations: Declarations, source: str
         sense=objective.sense,
         objective=objective.body,
         constraints=tuple(constraints),
-        predictions=tuple(
-            Prediction(line.kind.id, tuple(formal.id for formal in line.formals), line.body, line.span)
-            for line in spec.statements
-            if isinstance(line, Predict)
-        ),
+        predictions=tuple(_prediction(env, line) for line in spec.statements if isinstance(line, Predict)),
         source=source,
     )
+
+
+def _prediction(env: Environment, line: Predict) -> Prediction:
+    formals = tuple(formal.id for formal in line.formals)
+    types = [formal_type(env, formal, line.body, True) for formal in formals]
+    sets = tuple(found.set if isinstance(found, Member) else None for found in types)
+    return Prediction(line.kind.id, formals, line.body, line.span, sets)
 
 
 def _constraint(env: Environment, declaration: ConstraintDecl) -> Constraint:

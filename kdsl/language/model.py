@@ -105,10 +105,13 @@ class Constraint(NamedTuple):
 
 
 class Prediction(NamedTuple):
+    """A predict clause; `sets` has for each formal what it is an element of, None for the new point."""
+
     kind: str
     formals: tuple[str, ...]
     body: Expr
     span: Span
+    sets: tuple[IndexSet | None, ...] = ()
 
 
 class Model(NamedTuple):

@@ -25,7 +25,7 @@ from kdsl.models.predictor import Predictor
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
     from kdsl.binding.table import Floats, Ints, Matrix, Table
-    from kdsl.language.model import Model, Prediction
+    from kdsl.language.model import IndexSet, Model, Prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,35 +197,46 @@ class Fitted:
         if extra and any(calls_python(kernel) for kernel in kernels.values()):
             raise never_seen(table, extra, "a kernel in Python may be made for the features of training")
 
-    def _set_of(self, formal: str) -> str:
-        """The label set that a further formal runs over."""
-        for index in self.model.indices:
-            if formal in index.names:
-                return index.sets[index.names.index(formal)].size
-        raise fault("K650", f"nothing says which labels `{formal}` takes", help="name it as an index of the spec")
+    def set_of(self, formal: str) -> IndexSet:
+        """What an argument of the clause beside the point, or an index of the spec, is an element of."""
+        declared = {n: z for index in self.model.indices for n, z in zip(index.names, index.sets, strict=True)}
+        found = {**declared, **dict(zip(self.clause.formals, self.clause.sets, strict=True))}[formal]
+        assert found is not None
+        return found
+
+    def members(self, formal: str) -> LabelSet:
+        """What such an argument may be: a label, or a number of a range, which counts from 1."""
+        found = self.set_of(formal)
+        if found.labelled:
+            return self.label_sets[found.size]
+        return LabelSet(tuple(str(number + 1) for number in range(self.predictor.sizes[found.size])), True)
 
     def _column(self, formal: str) -> str:
-        size = self._set_of(formal)
-        datum = next((d.name for d in self.model.data if d.labels is not None and d.labels.size == size), formal)
+        labels = self.set_of(formal)
+        datum = next((d.name for d in self.model.data if d.labels == labels), formal)
         return self.columns.get(datum, datum)
 
     def _codes(self, formal: str, values: Any, source: str, lines: Ints | None = None) -> Ints:
-        label_set = self.label_sets[self._set_of(formal)]
+        label_set = self.members(formal)
         words = np.asarray(values)
         words = category_words(words.astype(np.float64) if words.dtype.kind in "iufb" else words.astype(object))
         for row, word in enumerate(words):
             if word not in label_set.names:
-                raise fault(
-                    "K651",
-                    f"{cite(source)}, {place(lines, row)}: the label `{word}` of `{formal}` was never seen in training",
-                    help=nearest(str(word), label_set.names),
-                )
+                raise self._stranger(formal, str(word), f"{cite(source)}, {place(lines, row)}")
         return encode(words, label_set)
 
+    def _stranger(self, formal: str, word: str, where: str) -> Exception:
+        if self.set_of(formal).labelled:
+            message = f"{where}: the label `{word}` of `{formal}` was never seen in training"
+            return fault("K651", message, help=nearest(word, self.members(formal).names))
+        message, last = f"{where}: `{formal}` is {word}", self.members(formal).names[-1]
+        return fault("K651", message, f"it runs over 1..{last}", "give one of these numbers")
+
     def _missing(self, formal: str, why: str) -> Exception:
+        what = "label" if self.set_of(formal).labelled else "number"
         return fault(
             "K651",
-            f"the prediction needs the label `{formal}` of every new point",
+            f"the prediction needs the {what} `{formal}` of every new point",
             why,
-            f"give it beside the features, one of {', '.join(self.label_sets[self._set_of(formal)].names[:8])}",
+            f"give it beside the features, one of {', '.join(self.members(formal).names[:8])}",
         )

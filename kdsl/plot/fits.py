@@ -99,31 +99,35 @@ class Fit:
 
     def training_decision(self) -> Floats:
         """The same at the training points, each with the labels that it has."""
-        labels = {formal: self.codes(formal) for formal in self.clause.formals[1:]}
+        labels = {}
+        for formal in self.clause.formals[1:]:
+            if self.label_of(formal) is None:
+                why = f"its decision depends on `{formal}`, and nothing says which one an example has"
+                raise no_relation(self, why)
+            labels[formal] = self.codes(formal)
         points = self.bound.points[self.input].features
         return np.asarray(self.predictor.decision(points, extra=labels), dtype=np.float64)
 
-    def label_of(self, formal: str) -> Datum:
-        """The datum that says which label `formal` is for each example."""
-        index = next(index for index in self.model.indices if formal in index.names)
-        size = index.sets[index.names.index(formal)].size
-        return next(d for d in self.model.data if d.labels is not None and d.labels.size == size)
+    def label_of(self, formal: str) -> Datum | None:
+        """The datum that says which label `formal` is for each example; None where it is the number of an index."""
+        return next((d for d in self.model.data if d.labels == self.fitted.set_of(formal)), None)
 
     def codes(self, formal: str) -> Ints:
         """The code of that label for every example."""
-        return np.asarray(self.bound.arrays[self.label_of(formal).name], dtype=np.int64)
+        label = self.label_of(formal)
+        assert label is not None
+        return np.asarray(self.bound.arrays[label.name], dtype=np.int64)
 
     def names(self, formal: str) -> tuple[str, ...]:
-        """The labels that `formal` takes, by code."""
-        labels = self.label_of(formal).labels
-        assert labels is not None
-        return self.bound.label_sets[labels.size].names
+        """The labels or numbers that `formal` takes, by code."""
+        return self.fitted.members(formal).names
 
     def shown(self) -> Mask:
         """The examples that have the labels that the surface is drawn for."""
         rows = np.ones(self.bound.points[self.input].size, dtype=bool)
         for formal, label in self.at.items():
-            rows &= self.codes(formal) == self.names(formal).index(label)
+            if self.label_of(formal) is not None:
+                rows &= self.codes(formal) == self.names(formal).index(label)
         return rows
 
     def carried(self) -> Floats:
@@ -217,6 +221,13 @@ def placed(fit: Fit, at: Mapping[str, str] | None) -> Fit:
     return replace(fit, at=chosen)
 
 
+def no_relation(fit: Fit, why: str) -> Exception:
+    """The examples have no margin each, against which multipliers could be drawn."""
+    return fault(
+        "K663", f"`{fit.model.name}` has no margin of each example for its multipliers to be drawn against", why
+    )
+
+
 def refuse_kind(fit: Fit, picture: str, wanted: str) -> Exception:
     """The predict clause does not answer what the picture shows."""
     answers = {"sign": ["decision", "margins"], "class": ["decision"], "value": ["tube", "margins"]}
@@ -262,7 +273,9 @@ def chosen_features(fit: Fit, names: tuple[str, ...] | None, wanted: int) -> tup
 
 def held(fit: Fit, shown: tuple[int, ...]) -> str:
     """The remark on the labels that are chosen and the features that are not shown."""
-    parts = [plain(f"{fit.column(fit.label_of(formal).name)} = {label}") for formal, label in fit.at.items()]
+    labels = {formal: fit.label_of(formal) for formal in fit.at}
+    named = {formal: formal if datum is None else fit.column(datum.name) for formal, datum in labels.items()}
+    parts = [plain(f"{named[formal]} = {label}") for formal, label in fit.at.items()]
     others = [name for place, name in enumerate(fit.features) if place not in shown]
     if len(others) == 1:
         parts.append(f"{plain(others[0])} at its median")

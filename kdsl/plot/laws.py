@@ -20,10 +20,10 @@ from kdsl.algebra.poly import Poly, derivative, substitute
 from kdsl.algebra.primal import Condition, Logistic, LossTerm, Primal
 from kdsl.algebra.terms import At, Factor, Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Value
-from kdsl.binding.faults import fault, listing
+from kdsl.binding.faults import listing
 from kdsl.binding.table import Floats
 from kdsl.language.diagnostics import KdslError
-from kdsl.plot.fits import Fit, Mask
+from kdsl.plot.fits import Fit, Mask, no_relation
 
 AGREE = 1e-9  # relative; how far the same number may differ between two examples
 
@@ -148,7 +148,7 @@ def constant(values: Floats) -> bool:
 def laws_of(fit: Fit) -> Laws:
     """The relations on the decision value of one example; K663 where there are none."""
     if fit.kind == "class":
-        raise _no_relation(fit, "its decision has a value for every class")
+        raise no_relation(fit, "its decision has a value for every class")
     values = fit.values()
     u, relations = fit.training_decision(), []
     targets: set[str] = set()
@@ -173,9 +173,9 @@ def laws_of(fit: Fit) -> Laws:
             Relation(condition.label, letter, turn * sense, turn * sense * alpha, members, _in_u(law, turn, offset))
         )
     if not relations:
-        raise _no_relation(fit, "no condition and no loss is about the decision value of one example")
+        raise no_relation(fit, "no condition and no loss is about the decision value of one example")
     if len(targets) > 1:
-        raise _no_relation(fit, f"its conditions measure it by {listing(sorted(targets))}")
+        raise no_relation(fit, f"its conditions measure it by {listing(sorted(targets))}")
     (target,) = targets
     measure = np.asarray(values.arrays[target], dtype=np.float64) if target else np.ones(len(u))
     u = measure - u if fit.kind == "value" else measure * u
@@ -195,12 +195,6 @@ def marks_of(fit: Fit) -> Laws:
         law = Law(np.empty((0, n)), np.ones((1, n)), np.zeros((1, n)))
         carried = Relation("", "", 1.0, fit.carried(), np.ones(n, dtype=bool), law)
         return Laws(fit.kind, target, np.zeros(n), measure, (carried,))
-
-
-def _no_relation(fit: Fit, why: str) -> Exception:
-    return fault(
-        "K663", f"`{fit.model.name}` has no margin of each example for its multipliers to be drawn against", why
-    )
 
 
 def _argument(derivation: Derivation, condition: Condition) -> tuple[Poly, Sym | None, LossTerm | None]:
@@ -226,7 +220,8 @@ def _matched(fit: Fit, argument: Poly, index: str) -> tuple[float, Poly, str] | 
     A novelty is d, or y d where some examples are labelled as novel.
     """
     scope: dict[str, Value] = {fit.clause.formals[0]: Point(fit.input, (index,))}
-    scope.update({formal: At(fit.label_of(formal).name, (index,)) for formal in fit.clause.formals[1:]})
+    beside = {formal: fit.label_of(formal) for formal in fit.clause.formals[1:]}
+    scope.update({formal: At(label.name, (index,)) for formal, label in beside.items() if label is not None})
     formula = decision_of(Translator(fit.model), fit.clause, scope).formula
     if not isinstance(formula, Poly):
         return None

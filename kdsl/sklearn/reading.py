@@ -137,8 +137,7 @@ def probability_clause(reading: Reading) -> Prediction | None:
     """
     found = next((p for p in reading.model.predictions if p.kind == "probability"), None)
     wanted: list[IndexSet | None] = [reading.datum(reading.target).labels] if reading.native else []
-    sets = {name: z for index in reading.model.indices for name, z in zip(index.names, index.sets, strict=True)}
-    return found if found is not None and [sets.get(x) for x in found.formals[1:]] == wanted else None
+    return found if found is not None and list(found.sets[1:]) == wanted else None
 
 
 def _target(model: Model, clause: Prediction) -> str:

@@ -31,6 +31,14 @@ minimize 1/2 ||w||^2 + sum[i] xi[i]
 subject to
   margin[i]: y[i] * <w, phi(x[i])> >= 1 - xi[i]
 """
+QUANTILES = """model quantiles
+index  i in 1..l, h in 1..m
+data   x[i] : input, y[i] : real, tau[h] : in (0, 1)
+kernel k = linear
+var    w[h] : H(k), b[h] : real
+minimize 1/2 * sum[h] ||w[h]||^2 + sum[i, h] pinball(y[i] - <w[h], phi(x[i])> - b[h]; tau[h])
+predict value(t, h) = <w[h], phi(t)> + b[h]
+"""
 
 
 def refusal(action: Callable[[], object]) -> tuple[Diagnostic, ...]:
@@ -62,6 +70,7 @@ def groups() -> tuple[Diagnostic, ...]:
     }
     solution = solve("monotone_groups", data, kernels={"k": "linear"})
     table = Table("new.csv", ("x1", "x2"), x, {}, ("x1", "x2"))
+    quantiles = solve(parse_spec(QUANTILES), {"x": x, "y": x[:, 0], "tau": [0.1, 0.5, 0.9]})
     return (
         *refusal(lambda: solution.predict(x)),
         *refusal(lambda: solution.predict(x, {"g": ["north", "north", "nord", "south"]})),
@@ -70,6 +79,8 @@ def groups() -> tuple[Diagnostic, ...]:
         *refusal(lambda: solution.fitted.from_table(read_npz(x=x, group=np.array(["north"])))),
         *refusal(lambda: solution.predict(x, {"g": ["north"]})),
         *refusal(lambda: solution.predict(x, {"g": "north"})),
+        *refusal(lambda: quantiles.predict(x)),
+        *refusal(lambda: quantiles.predict(x, {"h": [1, 2, 4, 3]})),
     )
 
 

@@ -18,6 +18,7 @@ from kdsl.cli.main import main
 from kdsl.language.diagnostics import KdslError
 from kdsl.models.solution import Solution
 from kdsl.models.verification import verify_model
+from kdsl.plot import tube
 from kdsl.resources import spec_path
 
 POINTS = np.array([[0.0, 0.0], [1.5, -0.3], [-2.0, 1.0], [0.1, 0.2]])
@@ -166,6 +167,91 @@ def test_commands_on_a_probability(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(picture) == 0
     assert main(["export-libsvm", saved]) != 0
     assert "[K672]" in capsys.readouterr().err
+
+
+BESIDE = {
+    "1..m": """model levels
+index  i in 1..l, h in 1..m
+data   x[i] : input, y[i] : real, tau[h] : in (0, 1)
+kernel k = rbf(gamma = 0.5)
+var    w[h] : H(k), b[h] : real
+let    f(t, n) = <w[n], phi(t)> + b[n]
+minimize 1/2 * sum[h] ||w[h]||^2 + sum[i, h] pinball(y[i] - f(x[i], h); tau[h])
+predict value(t, g) = f(t, g)
+""",
+    "1..3": """model powers
+index  i in 1..l, h in 1..3
+data   x[i] : input, y[i] : real, tau[h] : in (0, 1)
+kernel k = rbf(gamma = 0.5)
+var    w[h] : H(k), b[h] : real
+minimize 1/2 * sum[h] ||w[h]||^2 + sum[i, h] pinball(y[i] - <w[h], phi(x[i])> - b[h]; tau[h])
+predict value(t, h) = <w[h], phi(t)> + b[h]
+""",
+}
+
+
+@pytest.mark.parametrize("text", BESIDE.values(), ids=BESIDE)
+def test_a_clause_takes_the_number_of_an_index(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers count from 1, in Python, in a column of a table and on a picture."""
+    data = two_classes()
+    y, levels = data["x"][:, 0] + 0.3 * data["x"][:, 1] ** 3, np.array([0.1, 0.5, 0.9])
+    solution = kdsl.solve(kdsl.parse_spec(text), {"x": data["x"], "y": y, "tau": levels}, tol=1e-9)
+    alone = text.replace("h in 1..m", "h in 1..1").replace("h in 1..3", "h in 1..1")
+    name = text.splitlines()[-1][len("predict value(t, ")]
+    for place, level in enumerate(levels):
+        one = kdsl.solve(kdsl.parse_spec(alone), {"x": data["x"], "y": y, "tau": [level]}, tol=1e-9)
+        expected = one.predict(POINTS, {name: [1] * len(POINTS)})
+        assert solution.predict(POINTS, {name: [place + 1] * len(POINTS)}) == pytest.approx(expected, abs=1e-3)
+    saved, table = str(tmp_path / "m.kdsl"), tmp_path / "new.csv"
+    solution.save(saved)
+    rows = [f"{a!r},{b!r},{place}" for (a, b), place in zip(POINTS.tolist(), (1, 2, 3, 2), strict=True)]
+    table.write_text("\n".join([f"x1,x2,{name}", *rows, ""]), encoding="utf-8")
+    assert main(["predict", saved, str(table)]) == 0
+    printed = [float(value) for value in capsys.readouterr().out.split()[1:]]
+    assert printed == pytest.approx(solution.predict(POINTS, {name: [1, 2, 3, 2]}))
+    tube(solution, feature="x1", at={name: "2"})
+    solution.report(tmp_path / "page.html")
+
+
+def test_an_argument_is_known_by_its_use() -> None:
+    """It need not be called as the index is."""
+    text = """model tasks
+index  i in 1..l, t in tasks
+data   x[i] : input, y[i] : {-1, 1}, task[i] : tasks
+kernel k = rbf(gamma = 0.5)
+var    w0 : H(k), v[t] : H(k)
+minimize sum[i] hinge(y[i] * <w0 + v[task[i]], phi(x[i])>) + 1/2 * sum[t] ||v[t]||^2 + 1/2 * ||w0||^2
+predict label(p, g) = sign(<w0 + v[g], phi(p)>)
+"""
+    data = {**two_classes(), "task": ["north", "south"] * 15}
+    by_use, by_name = (
+        kdsl.solve(kdsl.parse_spec(spec), data)
+        for spec in (text, text.replace("(p, g)", "(p, t)").replace("v[g]", "v[t]"))
+    )
+    groups = ["north", "south", "south", "north"]
+    assert (by_use.predict(POINTS, {"g": groups}) == by_name.predict(POINTS, {"t": groups})).all()
+
+
+VIEWS = """model views
+index  i in 1..l
+data   x[i] : input, z[i] : input, y[i] : {-1, 1}
+kernel k = rbf(gamma = 0.5), q = linear
+var    f : H(k), g : H(q)
+minimize 1/2 ||f||^2 + 1/2 ||g||^2 + sum[i] hinge(y[i] * (<f, phi(x[i])> + <g, phi(z[i])>))
+predict label(t) = sign(<f, phi(t)> + <g, phi(t)>)
+"""
+
+
+def test_a_clause_takes_a_point_to_spaces_with_its_features_only() -> None:
+    data = two_classes()
+    assert set(kdsl.solve(kdsl.parse_spec(VIEWS), {**data, "z": data["x"] ** 2}).predict(POINTS)) == {"yes", "no"}
+    with pytest.raises(KdslError, match="K527: `predict label` takes the new point `t` to the space of `q`"):
+        kdsl.solve(kdsl.parse_spec(VIEWS), {**data, "z": np.eye(30, 3)})
+    own = VIEWS.replace(" + <g, phi(t)>)", ")")
+    assert len(kdsl.solve(kdsl.parse_spec(own), {**data, "z": np.eye(30, 3)}).predict(POINTS)) == len(POINTS)
+    one = VIEWS.replace("z[i] : input, ", "").replace("z[i]", "x[i]")
+    one = one.replace("rbf(gamma = 0.5), q = linear", "rbf(gamma = 0.5) on x1, q = linear on x2")
+    assert set(kdsl.solve(kdsl.parse_spec(one), data).predict(POINTS)) == {"yes", "no"}
 
 
 TWO_CLAUSES = "predict label(t) = sign(f(t))\npredict probability(t) = 1 / (1 + exp(-f(t)))"

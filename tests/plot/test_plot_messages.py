@@ -37,6 +37,14 @@ subject to
   inside[i]: 2 * (<w, phi(x[i])> + b) <= low[i] + high[i] + xi[i]
 predict value(t) = <w, phi(t)> + b
 """
+LEVELS = """model levels
+index  i in 1..l, h in 1..m
+data   x[i] : input, y[i] : real, tau[h] : in (0, 1)
+kernel k = linear
+var    w[h] : H(k)
+minimize 1/2 * sum[h] ||w[h]||^2 + sum[i, h] pinball(y[i] - <w[h], phi(x[i])>; tau[h])
+predict value(t, h) = <w[h], phi(t)>
+"""
 UNSET = """model unset
 index  i in 1..l
 data   x[i] : input, y[i] : real
@@ -107,6 +115,7 @@ def no_margin() -> tuple[Diagnostic, ...]:
         *refusal(lambda: plot.margins(solve(parse_spec(BETWEEN), data))),
         *refusal(lambda: plot.margins(censored())),
         *refusal(lambda: plot.margins(solve(parse_spec(WEIGHTED_TUBE), tubes))),
+        *refusal(lambda: plot.margins(solve(parse_spec(LEVELS), {"x": x, "y": x[:, 0], "tau": [0.1, 0.9]}))),
     )
 
 
