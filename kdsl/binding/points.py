@@ -18,6 +18,7 @@ from kdsl.binding.truths import is_truth, with_numbers
 
 EXPAND = "expand text to 0/1 columns with `--onehot`, choose other columns with `--features`, or correct the cell"
 LARGEST = 1e150  # beyond this a square, and so a distance, is no float64
+EXACT = 2.0**53  # from here on float64 rounds whole numbers
 LEAVE_OUT = "leave such rows out with `--drop-missing`, or fill them in beforehand"
 FILL = "take such rows out of the table, or fill them in beforehand"  # every row of new points gets an answer
 DENSE_SHARE = 0.25  # a sparse file with more entries than this becomes a dense matrix
@@ -211,6 +212,19 @@ def category_words(values: Floats | Texts) -> Texts:
     distinct, place = np.unique(values, return_inverse=True)
     words = np.array([None if v != v else label_word(float(v)) for v in distinct], dtype=object)
     return np.asarray(words[place.reshape(np.shape(values))], dtype=np.object_)
+
+
+def refuse_rounded(values: Floats, column: str, source: str, lines: Ints | None) -> None:
+    """K539 where a label or category is a number that may stand for several: float64 has rounded it."""
+    places = np.argwhere(np.abs(values) >= EXACT)
+    if len(places):
+        raise fault(
+            "K539",
+            f"{cite(source)}, {place(lines, int(places[0][0]))}: `{column}` is {values[tuple(places[0])]:.0f}, and it "
+            "is a label",
+            f"numbers are float64, which has no whole number of its own for each one from {EXACT:,.0f} on",
+            "give such labels as text: in Python as strings, in a file with a letter in front",
+        )
 
 
 def label_word(value: float) -> str:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from kdsl.binding.bound import LabelSet
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, fault, listing
-from kdsl.binding.points import DENSE_SHARE, FeatureMap, Scaling, category_words, text_feature
+from kdsl.binding.points import DENSE_SHARE, FeatureMap, Scaling, category_words, refuse_rounded, text_feature
 from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source, is_matrix
 from kdsl.binding.table import Floats, Ints, Table, numbered
 from kdsl.binding.truths import with_numbers
@@ -110,7 +110,11 @@ def categories_of(name: str, sources: Mapping[str, Source]) -> tuple[str, ...]:
     found: set[str] = set()
     for source in sources.values():
         if isinstance(source, FromFeatures) and name in source.names:
-            words = category_words(numbered_truths(source).column(source.prefix + name))
+            table = numbered_truths(source)
+            column = table.column(source.prefix + name)
+            if column.dtype != np.object_:
+                refuse_rounded(np.asarray(column, dtype=np.float64), source.prefix + name, table.source, table.lines)
+            words = category_words(column)
             found |= {word for word in words if word is not None}
     return sort_labels(list(found))
 

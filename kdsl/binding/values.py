@@ -10,7 +10,7 @@ import numpy as np
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.delimited import is_number
 from kdsl.binding.faults import cite, count, fault, nearest
-from kdsl.binding.points import category_words, label_word, not_finite
+from kdsl.binding.points import category_words, label_word, not_finite, refuse_rounded
 from kdsl.binding.table import Array, Floats, Ints, Texts, place
 from kdsl.binding.truths import are_truths, as_numbers
 from kdsl.language.model import Datum, Interval
@@ -100,8 +100,9 @@ def label_words(values: Floats | Texts, column: str, source: str, lines: Ints | 
     if missing:
         raise not_finite(np.nan, source, place(lines, missing[0] // row_length(values)), column, len(missing))
     if values.dtype != np.object_:
-        flat = np.asarray(values, dtype=np.float64)
-        refuse_not_finite(flat.reshape(-1, row_length(values)), column, source, lines)
+        flat = np.asarray(values, dtype=np.float64).reshape(-1, row_length(values))
+        refuse_not_finite(flat, column, source, lines)
+        refuse_rounded(flat, column, source, lines)
     return words
 
 

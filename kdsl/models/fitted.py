@@ -218,8 +218,11 @@ class Fitted:
 
     def _codes(self, formal: str, values: Any, source: str, lines: Ints | None = None) -> Ints:
         label_set = self.members(formal)
-        words = np.asarray(values)
-        words = category_words(words.astype(np.float64) if words.dtype.kind in "iufb" else words.astype(object))
+        given = np.asarray(values)
+        if given.dtype.kind in "iu":
+            words = given.astype(str).astype(object)
+        else:
+            words = category_words(given.astype(np.float64 if given.dtype.kind in "fb" else object))
         for row, word in enumerate(words):
             if word not in label_set.names:
                 raise self._stranger(formal, str(word), f"{cite(source)}, {place(lines, row)}")

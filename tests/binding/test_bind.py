@@ -140,6 +140,13 @@ def test_classes_are_coded_in_order_and_named():
     assert list(words.label_sets["classes"].decode(words.arrays["y"])) == ["b", "a", "c"]
 
 
+def test_long_identifiers_stay_apart_as_text():
+    ids = np.array([2**60, 2**60 + 1, 2**60])
+    bound = bind_data(MULTICLASS, {"x": np.eye(3), "y": ids.astype(str)})
+    assert bound.label_sets["classes"].names == ("1152921504606846976", "1152921504606846977")
+    np.testing.assert_array_equal(bound.arrays["y"], [0, 1, 0])
+
+
 def test_costs_between_labels(tmp_path):
     costs = np.array([[0, 1.0], [2.0, 0]])
     bound = bind_data(COSTS, {"x": np.eye(3), "y": ["b", "a", "a"], "delta": costs})

@@ -99,6 +99,14 @@ def k538():
     bound.feature_maps["x"].apply(read_table(write("job\ncook\npilot\n", "new.csv")))
 
 
+def k539():
+    data(MULTICLASS, {"x": EYE, "y": [2**60, 2**60 + 1, 3]})
+
+
+def k539_category():
+    table("job,age,y\n1,30,0\n9007199254740993,40,1\n", onehot=["job"])
+
+
 # ----------------------------------------------------------------- warnings
 
 

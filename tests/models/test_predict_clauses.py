@@ -230,6 +230,10 @@ predict label(p, g) = sign(<w0 + v[g], phi(p)>)
     )
     groups = ["north", "south", "south", "north"]
     assert (by_use.predict(POINTS, {"g": groups}) == by_name.predict(POINTS, {"t": groups})).all()
+    long = {"north": "1152921504606846976", "south": "1152921504606846977"}
+    by_number = kdsl.solve(kdsl.parse_spec(text), {**data, "task": [long[group] for group in data["task"]]})
+    numbers = np.array([int(long[group]) for group in groups])
+    assert (by_number.predict(POINTS, {"g": numbers}) == by_name.predict(POINTS, {"t": groups})).all()
 
 
 VIEWS = """model views
