@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Collection
 
 from kdsl.binding.delimited import Layout, Row, check_rectangle, cut, from_cells, refuse_duplicates
 from kdsl.binding.faults import fault
@@ -12,7 +13,7 @@ from kdsl.binding.table import Table
 ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|[^\s{\[]+)""", re.IGNORECASE)
 
 
-def read_attribute_relation(text: str, source: str) -> Table:
+def read_attribute_relation(text: str, source: str, words: Collection[str] = ()) -> Table:
     lines = text.split("\n")
     names: list[str] = []
     start = len(lines)
@@ -33,7 +34,7 @@ def read_attribute_relation(text: str, source: str) -> Table:
         rows = [Row(row.line + start, row.cells) for row in cut("\n".join(body), ",")]
     check_rectangle(rows, len(names), Layout(",", ".", True), source)
     unquoted = [Row(row.line, [cell.strip("'") for cell in row.cells]) for row in rows]
-    return from_cells(tuple(names), unquoted, ".", source)
+    return from_cells(tuple(names), unquoted, ".", source, words)
 
 
 def sparse_rows(body: list[str], width: int, start: int) -> list[Row]:

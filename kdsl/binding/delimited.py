@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -36,10 +36,13 @@ class Row(NamedTuple):
     cells: list[str]
 
 
-def read_delimited(text: str, source: str, header: bool | None = None) -> Table:
-    """Solves: text -> Table. Cells that say nothing (`NA`, `?`, empty) are missing; a column with one word is text."""
+def read_delimited(text: str, source: str, header: bool | None = None, words: Collection[str] = ()) -> Table:
+    """Solves: text -> Table. Cells that say nothing (`NA`, `?`, empty) are missing; a column with one word is text.
+
+    words: columns that are text whatever is in them.
+    """
     layout, names = read_head(text, source, header)
-    return drop_unnamed(read_body(text, layout, names, source, 0))
+    return drop_unnamed(read_body(text, layout, names, source, 0, words))
 
 
 def read_head(text: str, source: str, header: bool | None) -> tuple[Layout, tuple[str, ...] | None]:
@@ -50,12 +53,19 @@ def read_head(text: str, source: str, header: bool | None) -> tuple[Layout, tupl
     return layout, read_header(text, layout, source) if layout.header else None
 
 
-def read_body(text: str, layout: Layout, names: tuple[str, ...] | None, source: str, before: int) -> Table:
+def read_body(
+    text: str,
+    layout: Layout,
+    names: tuple[str, ...] | None,
+    source: str,
+    before: int,
+    words: Collection[str] = (),
+) -> Table:
     """The rows of a text (of which `before` lines were read earlier), at the speed of C where they are all numbers."""
     fast = read_numbers(text, layout)
-    if fast is not None and (names is None or len(names) == fast[0].shape[1]):
+    order = names or numbered("V", 0 if fast is None else fast[0].shape[1])
+    if fast is not None and len(order) == fast[0].shape[1] and not set(words).intersection(order):
         values, lines = fast
-        order = names or numbered("V", values.shape[1])
         return Table(source, order, values, order=order, lines=lines + before, named=names is not None)
     try:
         rows = [Row(row.line + before, row.cells) for row in cut(text, layout.delimiter)]
@@ -66,7 +76,7 @@ def read_body(text: str, layout: Layout, names: tuple[str, ...] | None, source: 
         raise fault("K506", f"`{source}` has a header and no rows", help="check how it was written")
     order = names or numbered("V", len(body[0].cells))
     check_rectangle(body, len(order), layout, source)
-    return replace(from_cells(order, body, layout.decimal, source), named=names is not None)
+    return replace(from_cells(order, body, layout.decimal, source, words), named=names is not None)
 
 
 def endless_cell(text: str, delimiter: str, source: str, before: int) -> Exception:
@@ -113,13 +123,15 @@ def listing_of(places: Sequence[int]) -> str:
     return " and ".join(str(place) for place in places)
 
 
-def from_cells(order: tuple[str, ...], body: Sequence[Row], decimal: str, source: str) -> Table:
-    """Columns of numbers go to the matrix, the others stay text."""
+def from_cells(
+    order: tuple[str, ...], body: Sequence[Row], decimal: str, source: str, words: Collection[str] = ()
+) -> Table:
+    """Columns of numbers go to the matrix, the others, and those of `words`, stay text."""
     lines = np.array([row.line for row in body], dtype=np.int64)
     numeric: dict[str, Floats] = {}
     text: dict[str, Texts] = {}
     for name, cells in zip(order, zip(*(row.cells for row in body), strict=True), strict=True):
-        column = to_numbers(cells, decimal)
+        column = None if name in words else to_numbers(cells, decimal)
         if column is None:
             text[name] = np.array([None if c in MISSING else c for c in cells], dtype=object)
         else:

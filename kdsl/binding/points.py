@@ -214,6 +214,20 @@ def category_words(values: Floats | Texts) -> Texts:
     return np.asarray(words[place.reshape(np.shape(values))], dtype=np.object_)
 
 
+def words_as(values: Floats | Texts, known: Sequence[str]) -> Texts:
+    """A column's values as words that training could have spelt so: as numbers where all it knew were numbers."""
+    words = category_words(values)
+    if values.dtype != np.object_ or not are_plain_numbers(known):
+        return words
+    spelt = [label_word(float(word)) if word is not None and is_number(word) else word for word in words]
+    return np.array(spelt, dtype=np.object_)
+
+
+def are_plain_numbers(words: Sequence[str]) -> bool:
+    """Whether they are what numbers are called, which `007` and `1.50` are not."""
+    return all(is_number(word) and label_word(float(word)) == word for word in words)
+
+
 def refuse_rounded(values: Floats, column: str, source: str, lines: Ints | None) -> None:
     """K539 where a label or category is a number that may stand for several: float64 has rounded it."""
     places = np.argwhere(np.abs(values) >= EXACT)
@@ -234,7 +248,7 @@ def label_word(value: float) -> str:
 
 def expand(values: Floats | Texts, categories: Sequence[str], name: str, table: Table) -> Floats:
     """One column of 0 and 1 for each category; a missing value is NaN in all of them."""
-    words = category_words(values)
+    words = words_as(values, categories)
     codes = {category: p for p, category in enumerate(categories)}
     result = np.zeros((len(words), len(categories)))
     for row, word in enumerate(words):

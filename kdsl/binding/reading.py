@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -33,16 +33,18 @@ SVMLIGHT_LINE = re.compile(r"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*
 FIRST_LINE = re.compile(r"\S[^\n]*")
 
 
-def read_table(data: Any, *, header: bool | None = None, base: int | None = None, source: str = "") -> Table:
+def read_table(
+    data: Any, *, header: bool | None = None, base: int | None = None, source: str = "", words: Collection[str] = ()
+) -> Table:
     """A Table from a path, a NumPy array, a scipy sparse matrix, a mapping of columns or arrays, or a frame.
 
     `header` says whether delimited text begins with names, `base` where svmlight indices begin; both are
-    found from the content when left out.
+    found from the content when left out. `words` are columns of delimited text that are no numbers.
     """
     if isinstance(data, Table):
         return data
     if isinstance(data, (str, os.PathLike)):
-        return read_file(os.fspath(data), header, base)
+        return read_file(os.fspath(data), header, base, words)
     if isinstance(data, np.ndarray) or sp.issparse(data):
         return table_from_array(data, source or "the array")
     if isinstance(data, Mapping):
@@ -54,11 +56,13 @@ def read_table(data: Any, *, header: bool | None = None, base: int | None = None
     return frame_or_fault(data, source or "the frame")
 
 
-def read_file(path: str, header: bool | None, base: int | None) -> Table:
-    return read_content(read_bytes(path), path, header, base)
+def read_file(path: str, header: bool | None, base: int | None, words: Collection[str] = ()) -> Table:
+    return read_content(read_bytes(path), path, header, base, words)
 
 
-def read_content(content: bytes, path: str, header: bool | None, base: int | None) -> Table:
+def read_content(
+    content: bytes, path: str, header: bool | None, base: int | None, words: Collection[str] = ()
+) -> Table:
     """By the ending of the path; what comes from standard input has none, and goes by its first bytes."""
     stem = path[:-3] if path.lower().endswith(".gz") else path
     ending = os.path.splitext(stem)[1].lower()
@@ -75,18 +79,18 @@ def read_content(content: bytes, path: str, header: bool | None, base: int | Non
     if ending in SVMLIGHT:
         return read_svmlight(text, path, base)
     if ending in DELIMITED:
-        return read_delimited(text, path, header)
-    return read_by_content(text, path, header, base)
+        return read_delimited(text, path, header, words)
+    return read_by_content(text, path, header, base, words)
 
 
-def read_by_content(text: str, path: str, header: bool | None, base: int | None) -> Table:
+def read_by_content(text: str, path: str, header: bool | None, base: int | None, words: Collection[str] = ()) -> Table:
     """`.dat`, `.txt`, `a1a`: names that promise nothing."""
     layout = layout_of(text)
     if layout == "attributes":
-        return read_attribute_relation(text, path)
+        return read_attribute_relation(text, path, words)
     if layout == "svmlight":
         return read_svmlight(text, path, base)
-    return read_delimited(text, path, header)
+    return read_delimited(text, path, header, words)
 
 
 def layout_of(text: str) -> Literal["attributes", "svmlight", "delimited"]:

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from typing import IO
 
@@ -20,14 +20,20 @@ from kdsl.binding.reading import DELIMITED, layout_of, read_by_content, read_con
 from kdsl.binding.table import Table
 
 
-def read_blocks(path: str, rows: int = 10_000, header: bool | None = None, base: int | None = None) -> Iterator[Table]:
+def read_blocks(
+    path: str,
+    rows: int = 10_000,
+    header: bool | None = None,
+    base: int | None = None,
+    words: Collection[str] = (),
+) -> Iterator[Table]:
     """Tables of at most `rows` rows. Delimited text is never held whole; other formats are read and then cut.
 
-    Named arrays are one table: each has rows of its own.
+    Named arrays are one table: each has rows of its own. `words` as for `read_table`.
     """
     stem = path[:-3] if path.lower().endswith(".gz") else path
     if path != "-" and os.path.splitext(stem)[1].lower() not in DELIMITED:
-        yield from cut(read_table(path, header=header, base=base), rows)
+        yield from cut(read_table(path, header=header, base=base, words=words), rows)
         return
     with ExitStack() as files:
         stream = open_stream(path, files)
@@ -35,7 +41,7 @@ def read_blocks(path: str, rows: int = 10_000, header: bool | None = None, base:
         if kind_of(first):
             yield from cut(read_content(stream.read(), path, header, base), rows)
         else:
-            yield from text_blocks(as_lines(stream, first, files), path, rows, header, base)
+            yield from text_blocks(as_lines(stream, first, files), path, rows, header, base, words)
 
 
 def cut(table: Table, rows: int) -> Iterator[Table]:
@@ -67,7 +73,14 @@ def as_lines(stream: io.BufferedReader, first: bytes, files: ExitStack) -> IO[st
     return files.enter_context(io.TextIOWrapper(packed, encoding=encoding_of(first), newline=None))
 
 
-def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None, base: int | None = None) -> Iterator[Table]:
+def text_blocks(
+    stream: IO[str],
+    path: str,
+    rows: int,
+    header: bool | None,
+    base: int | None = None,
+    words: Collection[str] = (),
+) -> Iterator[Table]:
     before = 0
     text, lines = next_lines(stream, path, max(rows, SAMPLE))
     while text and not text.strip():
@@ -78,13 +91,13 @@ def text_blocks(stream: IO[str], path: str, rows: int, header: bool | None, base
     refuse_json(text, path)
     if path == "-" and layout_of(text) != "delimited":
         text += next_lines(stream, path, sys.maxsize)[0]
-        yield from slices(read_by_content(text, path, header, base), rows)
+        yield from slices(read_by_content(text, path, header, base, words), rows)
         return
     layout, names = read_head(text, path, header)
     while text:
         refuse_nul(text, path, before)
         if text.strip():
-            table = read_body(text, layout, names, path, before)
+            table = read_body(text, layout, names, path, before, words)
             names = names or table.order
             yield from slices(drop_unnamed(table), rows)
         layout = layout._replace(header=False)

@@ -14,7 +14,7 @@ from kdsl.binding.faults import cite, count, fault, listing, nearest
 from kdsl.binding.frames import is_frame, table_from_frame
 from kdsl.binding.numbered import nameless, never_seen
 from kdsl.binding.opening import no_rows
-from kdsl.binding.points import FeatureMap, Points, category_words
+from kdsl.binding.points import FeatureMap, Points, are_plain_numbers, words_as
 from kdsl.binding.python_kernel import calls_python
 from kdsl.binding.raw import raw_array
 from kdsl.binding.sources import FromArray, find_array
@@ -121,6 +121,15 @@ class Fitted:
         features = self.points(points)
         return features, self.labels(extra, int(features.shape[0]))
 
+    def words(self) -> frozenset[str]:
+        """The columns of a table that are to be read as they are written: categories and labels that are no numbers."""
+        name = next(iter(self.feature_maps), "")
+        expanded = self.feature_maps[name].categories if name else {}
+        found = {column for column, words in expanded.items() if not are_plain_numbers(words)}
+        found |= {f"{name}.{column}" for column in found}
+        labels = {self._column(formal): self.members(formal).names for formal in self.clause.formals[1:]}
+        return frozenset(found | {column for column, words in labels.items() if not are_plain_numbers(words)})
+
     def from_table(self, table: Table) -> tuple[Matrix, dict[str, Ints]]:
         """The points of a table and the labels beside them, found by the names of its columns, or of its arrays."""
         if table.arrays:
@@ -222,7 +231,7 @@ class Fitted:
         if given.dtype.kind in "iu":
             words = given.astype(str).astype(object)
         else:
-            words = category_words(given.astype(np.float64 if given.dtype.kind in "fb" else object))
+            words = words_as(given.astype(np.float64 if given.dtype.kind in "fb" else object), label_set.names)
         for row, word in enumerate(words):
             if word not in label_set.names:
                 raise self._stranger(formal, str(word), f"{cite(source)}, {place(lines, row)}")

@@ -39,6 +39,16 @@ def new_points(tmp_path: Path, rows: int) -> tuple[Path, np.ndarray]:
     return table, x
 
 
+GROUPS = """model grouped
+index  i in 1..l, g in groups
+data   x[i] : input, y[i] : {-1, 1}, group[i] : groups
+kernel k = linear
+var    w : H(k), b[g] : real
+minimize 1/2 ||w||^2 + 1/2 * sum[g] b[g]^2 + sum[i] hinge(y[i] * (<w, phi(x[i])> + b[group[i]]))
+predict value(t, g) = <w, phi(t)> + b[g]
+"""
+
+
 # --------------------------------------------------------------------- predict
 
 
@@ -210,6 +220,36 @@ def test_text_columns_and_missing_values_go_the_same_way_again(tmp_path: Path) -
     assert outcome.code == 1
     assert "error[K538]" in outcome.err
     assert "mauve" in outcome.err
+
+
+@pytest.mark.parametrize("block", [1, 2, 10_000])
+@pytest.mark.parametrize("suffix", ["csv", "txt", "arff"])
+def test_words_that_look_like_numbers_stay_as_they_are_written(
+    block: int, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a category or a label is called does not depend on what else is in the file, or in its block."""
+    monkeypatch.setattr(predict_verb, "ROWS", block)
+    groups, train, path, plain = (tmp_path / name for name in ("g.kspec", "t.csv", "m.kdsl", "plain.kdsl"))
+    groups.write_text(GROUPS, encoding="utf-8")
+    words = ["007", "A2", "1.50", "7"]
+    rows = [f"{n / 40},{words[n % 4]},{words[n % 3]},{(-1) ** (n // 5)}" for n in range(40)]
+    train.write_text("\n".join(["u,job,group,y", *rows, ""]), encoding="utf-8")
+    solved(groups, "--data", train, "--onehot", "-o", path)
+    title = "u,job,group"
+    if suffix == "arff":
+        title = "@relation t\n@attribute u numeric\n@attribute job string\n@attribute group string\n@data"
+    first = ["0.1,007,1.50", "0.2,1.50,007", "0.3,7,007"]
+    new, longer = tmp_path / f"new.{suffix}", tmp_path / f"longer.{suffix}"
+    new.write_text("\n".join([title, *first, ""]), encoding="utf-8")
+    longer.write_text("\n".join([title, *first, "0.3,A2,A2", ""]), encoding="utf-8")
+    short, long = kdsl("predict", path, new), kdsl("predict", path, longer)
+    assert short.code == long.code == 0, short.err + long.err
+    assert short.out.split() == long.out.split()[:-1]
+    train.write_text(train.read_text().replace("A2", "3").replace("007", "7"), encoding="utf-8")
+    solved(groups, "--data", train, "-o", plain)
+    new.write_text("\n".join([title, "0.1,3,1.50", "0.2,7.0,x", ""]), encoding="utf-8")
+    outcome = kdsl("predict", plain, new)
+    assert "K651" in outcome.err and "the label `x`" in outcome.err
 
 
 def test_groups_come_from_the_column_they_were_bound_to(tmp_path: Path) -> None:

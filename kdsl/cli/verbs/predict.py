@@ -72,7 +72,7 @@ def _lines(loaded: LoadedModel, arguments: Namespace, console: Console) -> Itera
     rows = max(1, min(ROWS, (arguments.memory or DEFAULT_MEMORY) // (8 * COPIES * max(1, features))))
     done, titled = 0, False
     with Watch(console, arguments.quiet) as watch:
-        for table in read_blocks(arguments.data, rows, base=arguments.index_base):
+        for table in read_blocks(arguments.data, rows, base=arguments.index_base, words=fitted.words()):
             predicted, decision = _both(fitted, table)
             if not titled:
                 titled = True
