@@ -36,6 +36,7 @@ from kdsl.binding.sources import (
 from kdsl.binding.table import Array, Table
 from kdsl.binding.twice import bound_twice, check_target
 from kdsl.binding.values import check_real, code_finite, encode, label_set, label_words
+from kdsl.binding.weights import refuse_no_weight, weight_warnings, weights_of
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
 from kdsl.language.syntax import KernelCall, KernelExpr, KernelOn, KernelProduct, KernelSum
@@ -191,6 +192,7 @@ def assemble(
     arrays: dict[str, Array] = {}
     label_maps: dict[str, LabelMap] = {}
     words: dict[str, tuple[str, Any, str]] = {}
+    weights = weights_of(model)
     for raw in raws:
         if raw.map is not None:
             continue
@@ -205,7 +207,10 @@ def assemble(
                 if label_map is not None:
                     label_maps[raw.datum.name] = label_map
             else:
-                arrays[raw.datum.name] = check_real(raw.values, raw.datum, raw.column, raw.source, raw.lines)
+                numbers = check_real(raw.values, raw.datum, raw.column, raw.source, raw.lines)
+                if raw.datum in weights:
+                    refuse_no_weight(numbers, raw.datum, raw.column, raw.source)
+                arrays[raw.datum.name] = numbers
         except KdslError as error:
             errors.append(error)
     points, maps = collect(raws, model, scale, errors)
@@ -394,16 +399,7 @@ def value_warnings(model: Model, arrays: Mapping[str, Array], label_maps: Mappin
                     "check the target column",
                 )
             )
-        zeros = int(np.sum(values == 0))
-        if datum.kind == "real" and datum.interval.lower == 0 and datum.default is not None and zeros:
-            notes.append(
-                warning(
-                    "K544",
-                    f"{zeros:,} of {len(values):,} values of `{datum.name}` are 0",
-                    f"such an example is absent from the loss, and still counted in {datum.sets[0].size}",
-                )
-            )
-    return notes
+    return notes + weight_warnings(model, arrays)
 
 
 def described(source: Source) -> str:

@@ -64,14 +64,6 @@ def check_real(values: Floats | Texts, datum: Datum, column: str, source: str, l
             f"the spec declares {datum.name} : {interval_words(datum.interval)}",
             "correct the value, bind another column, or declare another domain",
         )
-    is_weight = datum.interval.lower == 0 and datum.default is not None and len(datum.sets) == 1
-    if is_weight and len(flat) and not flat.any():
-        raise fault(
-            "K537",
-            f"{cite(source)}: every value of `{column}`, bound to `{datum.name}`, is 0",
-            "a weight of 0 takes its example out of the loss; nothing is left to learn from",
-            "give at least one positive weight",
-        )
     return flat
 
 

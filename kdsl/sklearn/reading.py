@@ -5,18 +5,18 @@ from __future__ import annotations
 import keyword
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kdsl.binding.binder import uses_precomputed
 from kdsl.binding.faults import listing, nearest
 from kdsl.binding.sources import feature_data, first_size, target_datum
+from kdsl.binding.weights import weights_of
 from kdsl.language.diagnostics import KdslError
-from kdsl.language.model import Datum, IndexSet, Interval, Model, Prediction
+from kdsl.language.model import Datum, IndexSet, Model, Prediction
 from kdsl.language.parser import parse_kernel
-from kdsl.language.syntax import Add, Call, Expr, Item, Mul, Name, Neg, Sum
-from kdsl.language.walk import children, walk
+from kdsl.language.syntax import Call, Expr, Item, Name
+from kdsl.language.walk import walk
 from kdsl.sklearn.errors import FitError, as_value_errors, refusal
 
 
@@ -127,7 +127,9 @@ def reading_of(model: Model, kinds: Sequence[str], estimator: str) -> Reading:
         raise refusal(
             "K521", f"`{model.name}` has no input with one point for each example", help="declare x[i] : input"
         )
-    return Reading(model, clause, inputs[0], _target(model, clause), _weight(model, size))
+    weights = [d.name for d in weights_of(model) if d.sets[0].size == size]
+    weight = "s" if "s" in weights else (weights[0] if len(weights) == 1 else "")
+    return Reading(model, clause, inputs[0], _target(model, clause), weight)
 
 
 def probability_clause(reading: Reading) -> Prediction | None:
@@ -156,58 +158,6 @@ def _target(model: Model, clause: Prediction) -> str:
             f"declare {wanted}",
         )
     return name
-
-
-# --------------------------------------------------------------------- weights
-
-
-def _weight(model: Model, size: str) -> str:
-    """The datum that multiplies the loss of each example: real >= 0, 1 unless given, a factor in the objective."""
-    non_negative = Interval(Fraction(0), None)
-    found = [
-        d.name
-        for d in model.data
-        if d.kind == "real"
-        and [z.size for z in d.sets] == [size]
-        and d.interval[:3] == non_negative[:3]
-        and d.default == 1
-        and _only_multiplies(model, d.name)
-    ]
-    return "s" if "s" in found else (found[0] if len(found) == 1 else "")
-
-
-def _only_multiplies(model: Model, name: str) -> bool:
-    """Whether every mention of the datum is a factor of a product in the objective."""
-    elsewhere: list[Expr] = [
-        *(side for c in model.constraints for side in (c.comparison.left, c.comparison.right)),
-        *(side for c in model.constraints for w in c.where for side in (w.left, w.right)),
-        *(side for i in model.indices for w in i.where for side in (w.left, w.right)),
-        *(a.body for a in model.abbreviations),
-        *(p.body for p in model.predictions),
-    ]
-    if any(_mentions(part, name) for expression in elsewhere for part in walk(expression)):
-        return False
-    mentions = sum(_mentions(part, name) for part in walk(model.objective))
-    return mentions > 0 and mentions == sum(1 for _ in _factors(model.objective, name))
-
-
-def _mentions(part: Expr, name: str) -> bool:
-    return isinstance(part, Item) and part.base.id == name
-
-
-def _factors(objective: Expr, name: str) -> Iterator[Expr]:
-    """The mentions of the datum as the one multiplier of a term, outside losses, powers, products of vectors."""
-    stack = [(objective, False)]
-    while stack:
-        part, weighted = stack.pop()
-        if isinstance(part, Mul):
-            divisors = {p for p, operator in enumerate(part.operators, 1) if operator == "/"}
-            own = [f for p, f in enumerate(part.factors) if _mentions(f, name) and p not in divisors]
-            if len(own) == 1 and not weighted:
-                yield own[0]
-            stack += [(f, weighted or bool(own)) for p, f in enumerate(part.factors) if p not in divisors]
-        elif isinstance(part, Add | Sum | Neg):
-            stack += [(inner, weighted) for inner in children(part)]
 
 
 # --------------------------------------------------------------------- kernels

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Datum, Index, IndexSet, Interval, Kernel, Model, Parameter
-from kdsl.language.syntax import NOWHERE, KernelCall, Name, Number
+from kdsl.language.syntax import NOWHERE, Item, KernelCall, Mul, Name, Number, Sum
 
 L = IndexSet("l", False)
 M = IndexSet("m", False)
@@ -53,7 +53,9 @@ def model(data, indices=None, kernels=(("k", GAUSSIAN),), parameters=()):
 
 BINARY = model([X, SIGNS])
 REGRESSION = model([X, RESPONSE])
-WEIGHTED = model([X, SIGNS, WEIGHT])
+WEIGHTED = model([X, SIGNS, WEIGHT])._replace(
+    objective=Sum((Name("i"),), (), Mul((Item(Name("s"), (Name("i"),)), Item(Name("xi"), (Name("i"),))), ("*",)))
+)
 NOVELTY = model([X])
 MULTICLASS = model([X, datum("y", "set", labels=CLASSES)], [index("i", L), index("k", CLASSES)])
 COSTS = model(

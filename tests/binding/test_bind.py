@@ -39,6 +39,7 @@ from kdsl.binding.reading import read_table
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Interval
 from kdsl.language.syntax import KernelCall, Name
+from kdsl.pipeline import parse_spec
 
 PEOPLE = "age,income,member,weight\n30,1.5,yes,1\n40,2.5,no,0.5\n50,0.5,yes,2\n"
 
@@ -318,6 +319,23 @@ def test_points_are_copied_into_rows():
     bound = bind_data(NOVELTY, {"x": given})
     features = bound.points["x"].features
     assert features.flags.c_contiguous and not np.shares_memory(features, given)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    ["sum[i] eps_insensitive(y[i] - <w, phi(x[i])>; s[i])", "sum[i] absolute(y[i] - s[i] - <w, phi(x[i])>)"],
+)
+def test_what_does_not_multiply_the_loss_is_no_weight(objective):
+    """The width of a tube and a known part of a response may be 0 for all examples."""
+    text = f"""index  i in 1..l
+data   x[i] : input, y[i] : real, s[i] : real >= 0 = 1
+kernel k = linear
+var    w : H(k)
+minimize 1/2 ||w||^2 + {objective}
+predict value(t) = <w, phi(t)>
+"""
+    for zeros in ([0.0, 0, 0], [0.0, 1, 0]):
+        assert codes(bind_data(parse_spec(text), {"x": np.eye(3), "y": [1.0, 2, 3], "s": zeros})) == []
 
 
 def test_defaults_and_sizes_without_a_target():
