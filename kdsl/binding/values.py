@@ -10,7 +10,7 @@ import numpy as np
 from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.delimited import is_number
 from kdsl.binding.faults import cite, count, fault, nearest
-from kdsl.binding.points import category_words, label_word, not_finite, refuse_rounded
+from kdsl.binding.points import are_plain_numbers, category_words, label_word, not_finite, refuse_rounded
 from kdsl.binding.table import Array, Floats, Ints, Texts, place
 from kdsl.binding.truths import are_truths, as_numbers
 from kdsl.language.model import Datum, Interval
@@ -107,7 +107,7 @@ def sort_labels(words: Sequence[str]) -> tuple[str, ...]:
     """By value when all of them are numbers, by letter otherwise."""
     distinct = set(words)
     if all(is_number(word) for word in distinct):
-        return tuple(sorted(distinct, key=float))
+        return tuple(sorted(distinct, key=lambda word: (float(word), word)))
     return tuple(sorted(distinct))
 
 
@@ -128,7 +128,7 @@ def code_finite(
         raise wrong_number_of_labels(words, datum, found, allowed, column, source)
     chosen = choose_positive(found, positive)
     other = found[0] if chosen == found[1] else found[1]
-    label_map = LabelMap(other, chosen, allowed[0], allowed[1], numeric)
+    label_map = LabelMap(other, chosen, allowed[0], allowed[1], are_plain_numbers(found))
     return np.where(words == chosen, allowed[1], allowed[0]).reshape(values.shape), label_map
 
 
@@ -192,7 +192,7 @@ def label_set(words_by_datum: Sequence[Texts], set_name: str, source: str) -> La
             "a set of labels with one member tells nothing apart",
             "give examples of at least two labels, or leave the index out of the spec",
         )
-    return LabelSet(names, all(is_number(name) for name in names))
+    return LabelSet(names, are_plain_numbers(names))
 
 
 def encode(words: Texts, labels: LabelSet) -> Ints:

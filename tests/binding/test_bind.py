@@ -146,6 +146,9 @@ def test_long_identifiers_stay_apart_as_text():
     bound = bind_data(MULTICLASS, {"x": np.eye(3), "y": ids.astype(str)})
     assert bound.label_sets["classes"].names == ("1152921504606846976", "1152921504606846977")
     np.testing.assert_array_equal(bound.arrays["y"], [0, 1, 0])
+    assert list(bound.label_sets["classes"].decode(bound.arrays["y"])) == [str(one) for one in ids]
+    two = bind_data(BINARY, {"x": np.eye(3), "y": ids.astype(str)})
+    assert list(two.label_maps["y"].decode(two.arrays["y"])) == [str(one) for one in ids]
 
 
 def test_costs_between_labels(tmp_path):
