@@ -7,6 +7,8 @@ import os
 import re
 import sys
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kdsl.binding.faults import cite, fault, nearest
@@ -25,8 +27,16 @@ JSON_START = re.compile(r'\s*(\{\s*["}]|\[\s*[\[{"\]])')  # no CSV, svmlight or 
 
 def read_bytes(path: str) -> bytes:
     """The content of a file (`-` is standard input), with gz undone."""
-    try:
+    with reading(path):
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    return ungzip(content, path) if content[:2] == b"\x1f\x8b" else content
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Says of which file it is that the system refuses to open or to read it."""
+    try:
+        yield
     except FileNotFoundError:
         raise missing_file(path) from None
     except IsADirectoryError:
@@ -37,7 +47,6 @@ def read_bytes(path: str) -> bytes:
         ) from None
     except OSError as error:
         raise fault("K502", f"cannot read `{path}`", error.strerror or str(error), "check the disk or mount") from None
-    return ungzip(content, path) if content[:2] == b"\x1f\x8b" else content
 
 
 def missing_file(path: str) -> Exception:
@@ -53,8 +62,15 @@ def no_rows(source: str) -> Exception:
 
 
 def ungzip(content: bytes, path: str) -> bytes:
-    try:
+    with intact_gzip(path):
         return gzip.decompress(content)
+
+
+@contextmanager
+def intact_gzip(path: str) -> Iterator[None]:
+    """Says of which file it is that its gz stream is not whole."""
+    try:
+        yield
     except EOFError:
         raise fault(
             "K505",

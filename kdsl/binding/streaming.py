@@ -6,7 +6,6 @@ import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from typing import IO
@@ -15,7 +14,7 @@ import numpy as np
 
 from kdsl.binding.delimited import SAMPLE, drop_unnamed, read_body, read_head
 from kdsl.binding.faults import fault
-from kdsl.binding.opening import encoding_of, kind_of, missing_file, no_rows, refuse_json, refuse_nul
+from kdsl.binding.opening import encoding_of, intact_gzip, kind_of, no_rows, reading, refuse_json, refuse_nul
 from kdsl.binding.reading import DELIMITED, layout_of, read_by_content, read_content, read_table
 from kdsl.binding.table import Table
 
@@ -36,10 +35,12 @@ def read_blocks(
         yield from cut(read_table(path, header=header, base=base, words=words), rows)
         return
     with ExitStack() as files:
-        stream = open_stream(path, files)
-        first = stream.peek(8)
-        if kind_of(first):
-            yield from cut(read_content(stream.read(), path, header, base), rows)
+        with reading(path):
+            stream = open_stream(path, files)
+            first = stream.peek(8)
+            binary = stream.read() if kind_of(first) else b""
+        if binary:
+            yield from cut(read_content(binary, path, header, base), rows)
         else:
             yield from text_blocks(as_lines(stream, first, files), path, rows, header, base, words)
 
@@ -59,12 +60,7 @@ def open_stream(path: str, files: ExitStack) -> io.BufferedReader:
     """The bytes of a file, or of standard input; `files` closes what is opened."""
     if path == "-":
         return io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
-    try:
-        return files.enter_context(io.BufferedReader(io.FileIO(path)))
-    except FileNotFoundError:
-        raise missing_file(path) from None
-    except OSError as error:
-        raise fault("K502", f"cannot read `{path}`", error.strerror or str(error), "check its permissions") from None
+    return files.enter_context(io.BufferedReader(io.FileIO(path)))
 
 
 def as_lines(stream: io.BufferedReader, first: bytes, files: ExitStack) -> IO[str]:
@@ -107,23 +103,9 @@ def text_blocks(
 
 def next_lines(stream: IO[str], path: str, rows: int) -> tuple[str, int]:
     """The next `rows` lines, and more while a quoted cell is open."""
-    kept: list[str] = []
-    quotes = 0
     try:
-        for line in stream:
-            kept.append(line)
-            quotes += line.count('"')
-            if len(kept) >= rows and quotes % 2 == 0:
-                break
-    except EOFError:
-        raise fault(
-            "K505",
-            f"`{path}` is cut short: the gz stream ends before its end mark",
-            "rows are missing, and nothing says how many",
-            "copy or download the file again",
-        ) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise fault("K505", f"`{path}` is a damaged gz file", str(error), "copy or download the file again") from None
+        with reading(path), intact_gzip(path):
+            return some_lines(stream, rows)
     except UnicodeDecodeError as error:
         raise fault(
             "K504",
@@ -131,4 +113,14 @@ def next_lines(stream: IO[str], path: str, rows: int) -> tuple[str, int]:
             "guessing an encoding can change names and labels silently",
             "save it as UTF-8 (`iconv -f latin1 -t utf-8`)",
         ) from None
+
+
+def some_lines(stream: IO[str], rows: int) -> tuple[str, int]:
+    kept: list[str] = []
+    quotes = 0
+    for line in stream:
+        kept.append(line)
+        quotes += line.count('"')
+        if len(kept) >= rows and quotes % 2 == 0:
+            break
     return "".join(kept), len(kept)

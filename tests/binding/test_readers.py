@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kdsl.binding.delimited import read_delimited
 from kdsl.binding.reading import read_table
-from kdsl.binding.streaming import read_blocks
+from kdsl.binding.streaming import read_blocks, text_blocks
 from kdsl.binding.svmlight import read_svmlight
 from kdsl.language.diagnostics import KdslError
 
@@ -306,3 +306,12 @@ def test_standard_input(monkeypatch):
 
     monkeypatch.setattr("sys.stdin", Stream)
     assert read_table("-").order == ("a", "b")
+
+
+def test_a_disk_that_fails_on_the_way():
+    def lines():
+        yield "a,b\n"
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(KdslError, match=r"K502: cannot read `new\.csv`"):
+        list(text_blocks(lines(), "new.csv", 10, None))

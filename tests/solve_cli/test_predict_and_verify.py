@@ -102,6 +102,15 @@ def test_a_bad_row_leaves_the_old_file(model: Path, tmp_path: Path, monkeypatch:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.kdsl", "new.csv", "out.csv", "train.csv"]
 
 
+def test_a_failing_disk_of_the_data_is_not_one_of_the_answers(model: Path, tmp_path: Path) -> None:
+    """/proc/self/mem is a file whose first byte cannot be read."""
+    new, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    new.symlink_to("/proc/self/mem")
+    outcome = kdsl("predict", model, new, "-o", out)
+    assert outcome.code == 4 and f"error[K502]: cannot read `{new}`" in outcome.err
+    assert not out.exists()
+
+
 def test_a_missing_column_is_named(model: Path, tmp_path: Path) -> None:
     table = write_table(tmp_path / "new.csv", {"u": [1.0, 2.0], "w": [1.0, 2.0]})
     outcome = kdsl("predict", model, table)
