@@ -38,7 +38,7 @@ from kdsl.binding.twice import bound_twice, check_target
 from kdsl.binding.values import check_real, code_finite, encode, label_set, label_words
 from kdsl.binding.weights import refuse_no_weight, weight_warnings, weights_of
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.language.model import Model
+from kdsl.language.model import Datum, Model
 from kdsl.language.syntax import KernelCall, KernelExpr, KernelOn, KernelProduct, KernelSum
 
 INNER_PRODUCTS = ("linear", "poly", "sigmoid")
@@ -115,12 +115,28 @@ def as_table(model: Model, value: Any) -> Table:
     if isinstance(value, Mapping):
         names = {d.name.casefold() for d in model.data}
         if all(key.casefold() in names for key in value):
+            for datum in model.data:
+                refuse_deep(datum, next((value[key] for key in value if key.casefold() == datum.name.casefold()), None))
             return table_from_data(value)
         if not is_columns(value):
             stranger = next(key for key in value if key.casefold() not in names)
             message = f"the model `{model.name}` has no datum `{stranger}` to bind"
             raise fault("K524", message, help=nearest(stranger, [d.name for d in model.data]))
     return read_table(value)
+
+
+def refuse_deep(datum: Datum, value: Any) -> None:
+    """K515 for an input of several indices with an axis for each: its points stand one below the other."""
+    if datum.kind != "input" or len(datum.sets) < 2 or not isinstance(value, np.ndarray) or value.ndim < 3:
+        return
+    sets = " x ".join(s.size if s.labelled else f"1..{s.size}" for s in datum.sets)
+    raise fault(
+        "K515",
+        f"the array `{datum.name}`: an array of {value.ndim} dimensions",
+        f"it has one point on each row, for each member of {sets}",
+        "give the points of the first member of the first set, then those of the second, and so on: "
+        f"`{datum.name}.reshape(-1, {value.shape[-1]})`",
+    )
 
 
 def tables_from_data(model: Model, data: Any) -> dict[str, Any]:

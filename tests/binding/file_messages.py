@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from binding_models import REGRESSION
+from binding_models import CLASSES, REGRESSION, L, X, datum, index, model
 from message_tools import EYE, cases, data, write
 
 from kdsl.binding.arrays import point_array
@@ -193,6 +193,11 @@ def k515():
 
 def k515_deep():
     read_table(np.zeros((2, 3, 4)))
+
+
+def k515_pairs():
+    spec = model([X, datum("z", "input", sets=(L, CLASSES))], [index("i", L), index("k", CLASSES)])
+    data(spec, {"x": EYE, "z": np.zeros((3, 4, 2))})
 
 
 def k515_shape():
