@@ -10,7 +10,6 @@ import numpy as np
 
 from kdsl.binding.arrays import is_columns
 from kdsl.binding.bound import Bound, LabelMap, LabelSet, hash_data
-from kdsl.binding.clauses import clause_warnings
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, count, fault, join, nearest, warning
 from kdsl.binding.feature_checks import feature_warnings
@@ -254,7 +253,7 @@ def assemble(
     for raw in raws:
         if raw.map is not None and raw.datum.kind != "input":
             arrays[raw.datum.name] = to_dense(points.pop(raw.datum.name).features)
-    notes += value_warnings(model, arrays, label_maps) + clause_warnings(model)
+    notes += value_warnings(model, arrays, label_maps)
     return Bound(
         sizes=sizes,
         arrays={d.name: arrays[d.name] for d in model.data if d.name in arrays},

@@ -1,15 +1,12 @@
-"""Finds the training data that a predict clause speaks of, which a new point does not bring with it."""
+"""Finds the training data that a predict clause speaks of, which a solution keeps for it."""
 
 from __future__ import annotations
 
-from kdsl.binding.faults import fault, listing, warning
-from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.binding.faults import fault
+from kdsl.language.diagnostics import KdslError
 from kdsl.language.model import Model, Prediction
 from kdsl.language.syntax import Call, Item, Name
 from kdsl.language.walk import walk
-
-WHY = "a prediction is made from a new point, the expansions and the scalars; the training data are not kept"
-HELP = "write the clause without them: what is one number for all examples can be declared as a `param`"
 
 
 def data_of_clause(model: Model, clause: Prediction) -> list[str]:
@@ -28,17 +25,12 @@ def data_of_clause(model: Model, clause: Prediction) -> list[str]:
     return [datum.name for datum in model.data if datum.name in found and datum.name not in clause.formals]
 
 
-def clause_warnings(model: Model) -> list[Diagnostic]:
-    """Said while solving, so that nobody learns it from a saved model."""
-    return [
-        warning("K548", f"`predict {clause.kind}` speaks of {listing(names)} and cannot be evaluated", WHY, HELP)
-        for clause in model.predictions
-        if (names := data_of_clause(model, clause))
-    ]
-
-
-def unpredictable(model: Model, clause: Prediction) -> KdslError | None:
-    """The error of predicting with such a clause."""
-    names = data_of_clause(model, clause)
-    message = f"`predict {clause.kind}` of `{model.name}` speaks of {listing(names)}, data of the training"
-    return fault("K548", message, WHY, HELP) if names else None
+def points_elsewhere(clause: Prediction, point: str, space: str) -> KdslError:
+    """The error where a solution has no such points in a space."""
+    return fault(
+        "K548",
+        f"`predict {clause.kind}` takes `{point}` to the space of `{space}`, to which the problem takes other points "
+        "or none",
+        "a solution has what its objective and its constraints speak of",
+        "use a kernel and inputs there that stand together in the problem",
+    )

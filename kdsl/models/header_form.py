@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kdsl.binding.bound import LabelMap, LabelSet
-from kdsl.binding.clauses import unpredictable
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.psd import POLICIES
 from kdsl.binding.python_kernel import calls_python
@@ -159,6 +158,9 @@ HEADER = form(
 )
 
 
+NOTHING: Mapping[str, Any] = {"places": {}, "numbers": {}, "labels": {}}
+
+
 def expect(holds: bool, place: str, what: str) -> None:
     if not holds:
         raise ValueError(f"{place} is not {what}")
@@ -170,6 +172,9 @@ def check_form(header: Any) -> None:
     expect((header["certificate"] is None) == (header["status"] == IMPORTED), "the certificate", "there")
     each(text)(header.get("voting", []), "voting")
     finite(header.get("unit", 1.0), "unit")
+    finite((header["certificate"] or {}).get("unit", 1.0), "certificate.unit")
+    kept = form(places=named(named(each(whole))), numbers=named(each(whole)), labels=named(each(whole)))
+    kept(header.get("kept", NOTHING), "kept")
 
 
 def check_fit(fitted: Fitted) -> None:
@@ -187,6 +192,10 @@ def check_fit(fitted: Fitted) -> None:
         expect(space in predictor.kernels, f"the kernel of {space}", "there")
         if isinstance(predictor.kernels[space], plain):
             expect(points.ndim == 2 and points.shape[1] in names, f"the points of {space}", "of the features")
+    for space, kept in predictor.kept.places.items():
+        for name, place in kept.items():
+            inside = (place >= 0) & (place < predictor.support[space].shape[0])
+            expect(bool(inside.all()), f"the places of {name}", f"among the points of {space}")
     indices = {v.name: len(v.indices) for v in predictor.model.variables}
     for name, value in predictor.scalars.items():
         expect(value.ndim == indices.get(name, 0), f"the unknown {name}", "of the shape that the spec gives it")
@@ -223,7 +232,5 @@ def try_out(fitted: Fitted) -> None:
         return
     point = fitted.points(np.zeros((1, len(fitted.feature_map.names))), np.zeros(1))
     for clause in fitted.model.predictions:
-        if unpredictable(fitted.model, clause) is not None:
-            continue
         codes = {formal: np.zeros(1, dtype=np.int64) for formal in clause.formals[1:]}
         fitted.answering(clause.kind).predict_both(point, codes)

@@ -2,8 +2,8 @@
 
 The container (kdsl/models/container.py) holds a header with the spec's text, parameters, kernels with their numbers,
 how the data were bound and their hash, feature and label maps, the certificate, scalars and versions; and as arrays
-the expansion over the support points, the multipliers that are not zero, and the dual point in the coordinates of
-the normal form, from which everything else can be computed again.
+the expansion over the support points, the data that predict clauses speak of, the multipliers that are not zero, and
+the dual point in the coordinates of the normal form, from which everything else can be computed again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
 from kdsl.models.container import AGAIN, Container, pack, unpack
 from kdsl.models.fitted import Fitted
-from kdsl.models.header_form import check_fit, check_form, try_out
+from kdsl.models.header_form import NOTHING, check_fit, check_form, try_out
+from kdsl.models.kept import Kept
 from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution
 from kdsl.models.unfinished import doubt_of, warn_once
@@ -146,6 +147,7 @@ def contents(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         "unknowns": {},
         "repairs": {},
         "points": {},
+        "kept": {"places": {}},
         "multipliers": {},
         "theta": put_sparse("theta", solution.theta, arrays),
         "versions": {"kdsl": version("kdsl"), "numpy": version("numpy"), "scipy": version("scipy")},
@@ -164,6 +166,10 @@ def contents(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         if repair.vectors is not None and repair.eigenvalues is not None:
             arrays[f"repairs/{name}/vectors"] = repair.vectors
             arrays[f"repairs/{name}/eigenvalues"] = repair.eigenvalues
+    for space, kept in predictor.kept.places.items():
+        header["kept"]["places"][space] = put_all(f"kept/{space}", kept, arrays)
+    header["kept"]["numbers"] = put_all("kept", predictor.kept.numbers, arrays)
+    header["kept"]["labels"] = put_all("kept", predictor.kept.labels, arrays)
     for name, value in solution.multipliers.items():
         header["multipliers"][name] = put_sparse(f"multipliers/{name}", np.asarray(value, dtype=np.float64), arrays)
     return header, arrays
@@ -180,6 +186,12 @@ def put_sparse(name: str, value: Array, arrays: Arrays) -> list[int]:
     places = np.flatnonzero(flat)
     arrays[f"{name}/places"], arrays[f"{name}/values"] = places.astype(np.int64), flat[places]
     return list(value.shape)
+
+
+def put_all(folder: str, values: Mapping[str, NDArray[Any]], arrays: Arrays) -> dict[str, list[int]]:
+    """Store arrays as they are; their shapes go into the header."""
+    arrays.update({f"{folder}/{name}": value for name, value in values.items()})
+    return {name: list(value.shape) for name, value in values.items()}
 
 
 def put_points(name: str, points: Matrix, arrays: Arrays) -> list[int]:
@@ -276,6 +288,7 @@ def restored(container: Container, path: str, functions: Mapping[str, Function] 
         {name: float(value) for name, value in header["parameters"].items()},
         {name: int(value) for name, value in header["data"]["sizes"].items()},
         {name: restore_repair(name, record, arrays) for name, record in header["repairs"].items()},
+        kept=restore_kept(header.get("kept", NOTHING), arrays),
     )
     chosen = named_features(header["binding"].get("features"))
     label_maps = {name: restore_labels(record) for name, record in header["labels"].items()}
@@ -314,6 +327,11 @@ def restore_spec(header: Mapping[str, Any]) -> Model:
     return with_kernels(model, header["binding"].get("kernels", {}))[0]
 
 
+def restore_kept(record: Mapping[str, Any], arrays: Arrays) -> Kept:
+    places = {space: get_all(f"kept/{space}", kept, arrays) for space, kept in record["places"].items()}
+    return Kept(places, get_all("kept", record["numbers"], arrays), get_all("kept", record["labels"], arrays))
+
+
 def restore_certificate(record: Mapping[str, Any] | None) -> Certificate | None:
     if record is None:
         return None
@@ -336,6 +354,10 @@ def get_sparse(name: str, shape: Sequence[int], arrays: Arrays) -> Array:
     result = np.zeros(int(np.prod(shape, dtype=int)))
     result[arrays[f"{name}/places"]] = arrays[f"{name}/values"]
     return result.reshape(tuple(shape))
+
+
+def get_all(folder: str, shapes: Mapping[str, Sequence[int]], arrays: Arrays) -> dict[str, NDArray[Any]]:
+    return {name: arrays[f"{folder}/{name}"].reshape(tuple(shape)) for name, shape in shapes.items()}
 
 
 def get_points(name: str, shape: Sequence[int], arrays: Arrays) -> Matrix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
@@ -14,14 +15,15 @@ from kdsl.algebra.formula_values import evaluate_formula
 from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.terms import Vec
 from kdsl.algebra.translate import Translator
-from kdsl.binding.clauses import unpredictable
 from kdsl.binding.distances import to_dense
-from kdsl.binding.kernels import Against, Kernel
+from kdsl.binding.expansions import block_rows
+from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
 from kdsl.binding.numbered import widened
 from kdsl.binding.psd import Repair
 from kdsl.binding.table import Matrix, as_double
 from kdsl.language import syntax as s
 from kdsl.language.model import Model, Prediction
+from kdsl.models.kept import Kept, kernel_values
 from kdsl.solving.normal_form import Floats, Ints
 
 
@@ -38,10 +40,7 @@ class Expanded:
 
 @lru_cache(maxsize=64)
 def clause_read(model: Model, clause: Prediction) -> Decision:
-    """What a clause says at new points, or the reason why it says nothing there."""
-    impossible = unpredictable(model, clause)
-    if impossible is not None:
-        raise impossible
+    """What a clause says at new points."""
     return decision_of(Translator(model), clause, at_new_point(clause))
 
 
@@ -63,6 +62,7 @@ class Predictor:
     sizes: Mapping[str, int]
     repairs: Mapping[str, Repair] = field(default_factory=dict)
     places: Mapping[str, Ints] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_expansions"}
@@ -85,7 +85,20 @@ class Predictor:
         clause = prediction or self.model.predictions[0]
         said = clause_read(self.model, clause)
         labels = {name: np.asarray((extra or {})[name], dtype=np.int64) for name in clause.formals[1:]}
-        return evaluate_formula(said.formula, self._values(points, labels), self._lengths(said, int(points.shape[0])))
+        rows, step = int(points.shape[0]), self._rows_at_once
+        parts = []
+        for start in range(0, max(rows, 1), step):
+            part = points[start : start + step]
+            of_part = {name: codes[start : start + step] for name, codes in labels.items()}
+            lengths = self._lengths(said, int(part.shape[0]))
+            parts.append(evaluate_formula(said.formula, self._values(part, of_part), lengths))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def _rows_at_once(self) -> int:
+        """How many new points there may be where their kernel values with training points stand in a formula."""
+        members = [self.support[space].shape[0] for space in self.kept.places]
+        return block_rows(max(members), DEFAULT_MEMORY) if members else sys.maxsize
 
     def intercepts(self, prediction: Prediction | None = None) -> Array | None:
         """What a clause that is an expansion plus a number adds to the expansion, for each class; None for others."""
@@ -119,18 +132,49 @@ class Predictor:
             columns = self._expansion(family, points).T
             return np.asarray(columns, np.float64).reshape(*family.shape, int(points.shape[0]))
 
+        @cache
+        def with_support(space: str) -> Array:
+            kernel, support = self.kernels[space], self.support[space]
+            return kernel_values(kernel, support, as_double(points), self.repairs.get(space))
+
         def table(first: Vec, second: Vec) -> Array:
-            return products(second.name if first.feature else first.name)
+            if first.name != NEW and second.name != NEW:
+                return self._among_kept(first, second)
+            turned, other = first.name == NEW, second if first.name == NEW else first
+            if not other.feature:
+                return products(other.name)
+            place = self.kept.places[other.space][other.name]
+            values = with_support(other.space)[:, place]
+            return values if turned else np.moveaxis(values, 0, -1)
 
         def diagonal(vec: Vec) -> Array:
+            if vec.feature and vec.name != NEW:
+                place = self.kept.places[vec.space][vec.name]
+                return self._self_kernel(vec.space, self.support[vec.space][place.ravel()]).reshape(place.shape)
             if vec.feature:
                 return self._self_kernel(vec.space, points)
             return self.vectors[vec.name].squared_norms
 
-        arrays = {**self.parameters, **self.scalars}
+        arrays = {**self.kept.numbers, **self.parameters, **self.scalars}
         if not self.kernels:  # a model of columns reads the coordinates of a point
             arrays[NEW] = to_dense(points)
-        return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, labels, {}, table, diagonal)
+        codes = {**self.kept.labels, **labels}
+        return Values(self.sizes, {k: np.asarray(v) for k, v in arrays.items()}, codes, {}, table, diagonal)
+
+    def _among_kept(self, first: Vec, second: Vec) -> Array:
+        """Products of kept points with each other, or with an unknown."""
+        kept = self.kept.places[(first if first.feature else second).space]
+        if not (first.feature and second.feature):
+            vector, point = (second, first) if first.feature else (first, second)
+            place, family = kept[point.name], self.vectors[vector.name]
+            values = self._expansion(family, self.support[family.space][place.ravel()]).T
+            values = np.asarray(values, np.float64).reshape((*family.shape, *place.shape))
+            axes = range(len(family.shape), values.ndim)
+            return np.moveaxis(values, axes, range(len(place.shape))) if first.feature else values
+        left, right, support = kept[first.name], kept[second.name], self.support[first.space]
+        own = support[left.ravel()]
+        block = kernel_values(self.kernels[first.space], support, own, self.repairs.get(first.space))
+        return block[:, right.ravel()].reshape((*left.shape, *right.shape))
 
     def _self_kernel(self, space: str, points: Matrix) -> Floats:
         points = as_double(points)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kdsl.algebra.derivation import derive
 from kdsl.algebra.energies import conic_form
@@ -238,9 +239,19 @@ def predictor_findings(stored: Predictor, now: Predictor) -> list[Diagnostic]:
         here = to_dense(slimmed(points, now.kernels[name]))
         there = to_dense(stored.support[name]) if name in stored.support else np.empty((0, 0))
         found += array_findings(f"support points of {name}", there, here)
+    for space, kept in now.kept.places.items():
+        found += kept_findings(f" in {space}", stored.kept.places.get(space, {}), kept)
+    found += kept_findings("", stored.kept.numbers, now.kept.numbers)
+    found += kept_findings("", stored.kept.labels, now.kept.labels)
     for name, value in now.scalars.items():
         found += array_findings(f"scalar {name}", np.asarray(stored.scalars.get(name, math.nan)), np.asarray(value))
     return found
+
+
+def kept_findings(where: str, stored: Mapping[str, NDArray[Any]], now: Mapping[str, NDArray[Any]]) -> list[Diagnostic]:
+    """The data that predict clauses speak of."""
+    pairs = {name: (np.asarray(stored.get(name, math.nan), float), value.astype(float)) for name, value in now.items()}
+    return [d for name, (there, here) in pairs.items() for d in array_findings(f"data {name}{where}", there, here)]
 
 
 def scalar_findings(stored: Mapping[str, float], now: Mapping[str, float]) -> list[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Refuses predict clauses that pair a new point, which looks like those of the first input, with points that do not."""
+"""Refuses predict clauses that take points to spaces where the solution has none, or none with their features."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from kdsl.algebra.clauses import NEW
 from kdsl.algebra.formula import polynomials_in
-from kdsl.algebra.terms import Inner
+from kdsl.algebra.terms import Inner, Vec
 from kdsl.binding.bound import Bound
-from kdsl.binding.clauses import unpredictable
+from kdsl.binding.clauses import points_elsewhere
 from kdsl.binding.faults import count, fault
 from kdsl.language.model import Model, Prediction
 from kdsl.models.predictor import clause_read
@@ -16,23 +16,28 @@ from kdsl.solving.spaces import Space
 
 
 def check_new_points(model: Model, bound: Bound, spaces: Mapping[str, Space]) -> None:
-    """K527 where a new point has other features than the points of a space that a clause takes it to."""
+    """K548 for points that the problem does not take to a space; K527 where a new point has other features there.
+
+    New points look like those of the first input.
+    """
     first = next(iter(bound.feature_maps), "")
     for clause in model.predictions if first else ():
-        for name in () if unpredictable(model, clause) else _spaces_of(model, clause):
-            for other in spaces[name].inputs if name in spaces else ():
+        for vec in _points_of(model, clause):
+            inputs = spaces[vec.space].inputs if vec.space in spaces else ()
+            if not inputs or (vec.name != NEW and vec.name not in inputs):
+                raise points_elsewhere(clause, clause.formals[0] if vec.name == NEW else vec.name, vec.space)
+            for other in inputs if vec.name == NEW else ():
                 seen, wanted = bound.feature_maps[other].names, bound.feature_maps[first].names
                 if seen != wanted:
-                    raise _other_features(clause, name, first, wanted, other, seen)
+                    raise _other_features(clause, vec.space, first, wanted, other, seen)
 
 
-def _spaces_of(model: Model, clause: Prediction) -> Iterator[str]:
-    """The spaces that the new point enters."""
+def _points_of(model: Model, clause: Prediction) -> Iterator[Vec]:
+    """The points whose features a clause takes, the new one and those of the training."""
     for polynomial in polynomials_in(clause_read(model, clause).formula):
         for factor in polynomial.factors():
-            for vec in (factor.left, factor.right) if isinstance(factor, Inner) else ():
-                if vec.feature and vec.name == NEW:
-                    yield vec.space
+            if isinstance(factor, Inner):
+                yield from (vec for vec in factor if vec.feature)
 
 
 def _other_features(

@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from binding_models import BINARY, LASSO, MULTICLASS, REGRESSION, WEIGHTED, X, datum, model
-from message_tools import EYE, POINT, call, cases, data, table, write
+from message_tools import EYE, call, cases, data, table, write
 
 from kdsl.binding.binder import bind
-from kdsl.binding.clauses import unpredictable
 from kdsl.binding.reading import read_table
-from kdsl.language.model import Prediction
-from kdsl.language.syntax import NOWHERE, Name
-
-SHIFTED = POINT._replace(predictions=(Prediction("value", ("t",), Name("z"), NOWHERE),))
-
+from kdsl.pipeline import parse_spec
+from kdsl.solving.api import prepare
 
 # --------------------------------------------------------------- the values
 
@@ -155,11 +151,14 @@ def k547():
 
 
 def k548():
-    return data(SHIFTED, {"x": EYE, "y": [0, 1, 1], "z": [0, 0, 1]})
-
-
-def k548_predicting():
-    raise unpredictable(SHIFTED, SHIFTED.predictions[0])
+    text = """index  i in 1..l
+data   x[i] : input, z : input, y[i] : {-1, 1}
+kernel k = linear
+var    w : H(k)
+minimize 1/2 ||w||^2 + sum[i] hinge(y[i] * <w, phi(x[i])>)
+predict value(t) = <w, phi(t) - phi(z)>
+"""
+    prepare(parse_spec(text), {"x": EYE, "y": [0, 1, 1], "z": [0, 0, 1]})
 
 
 def k549():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from saved_models import two_classes
@@ -16,6 +17,7 @@ from saved_models import two_classes
 import kdsl
 from kdsl.cli.main import main
 from kdsl.language.diagnostics import KdslError
+from kdsl.models import predictor as predictors
 from kdsl.models.solution import Solution
 from kdsl.models.verification import verify_model
 from kdsl.plot import tube
@@ -293,11 +295,66 @@ def test_an_estimator_has_no_intercept_outside_of_an_expansion() -> None:
     assert not hasattr(clipped, "intercept_")
 
 
-def test_a_clause_about_the_training_data_is_solved_and_not_answered() -> None:
-    solution = solved("predict value(t) = exp(sum[i] y[i] * k(x[i], t))")
-    assert solution.status == "optimal" and "K548" in {note.code for note in solution.warnings}
-    with pytest.raises(KdslError, match="K548"):
-        solution.predict(np.zeros((1, 2)))
+EXPANDED = """model expanded "coefficients of an expansion, with a price of their own"
+index  i in 1..l, j in 1..l, g in groups
+data   x[i] : input, y[i] : {-1, 1}, of[i] : groups
+param  C : in (0, inf) = 1
+kernel k = rbf(gamma = 0.5)
+var    a[j] : real, b[g] : real
+minimize sum[j] abs(a[j]) + C * sum[i] hinge(y[i] * (sum[j] y[j] * a[j] * k(x[j], x[i]) + b[of[i]]))
+predict value(t, g) = sum[j] y[j] * a[j] * k(x[j], t) + b[g]
+predict score(t) = exp(sum[j] (y[j] * a[j] * k(t, x[j]) + b[of[j]]/l)) - k(t, t) + sum[i] k(x[i], x[i])
+"""
+GRAM = np.array([[1.0, 0.4, -0.6], [0.4, 1.0, 0.7], [-0.6, 0.7, 1.0]])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_clause_speaks_of_the_training(sparse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its numbers, labels and points are kept, in files too, and few new points are taken at a time."""
+    data: dict[str, Any] = {**two_classes(), "of": ["north", "south", "south"] * 10}
+    given = {**data, "x": sp.csr_array(data["x"])} if sparse else data
+    solution = kdsl.solve(kdsl.parse_spec(EXPANDED), given)
+    y, a, b = np.where(data["y"] == "yes", 1, -1), solution.predictor.scalars["a"], solution.predictor.scalars["b"]
+    code = np.array([0, 1, 1] * 10)
+    f = np.exp(-0.5 * ((POINTS[:, None] - data["x"][None]) ** 2).sum(-1)) @ (y * a)
+    solution.save(tmp_path / "m.kdsl")
+    assert verify_model(str(tmp_path / "m.kdsl"), given).holds
+    loaded = kdsl.load_model(tmp_path / "m.kdsl")
+    for rows in (None, 3, 1):
+        if rows is not None:
+            monkeypatch.setattr(predictors, "block_rows", lambda *arguments, rows=rows: rows)
+        for one in (solution, loaded):
+            groups = {"g": ["north", "south", "north", "south"]}
+            assert one.predict(POINTS, groups) == pytest.approx(f + b[[0, 1, 0, 1]], abs=1e-9)
+            assert one.predict(POINTS, clause="score") == pytest.approx(np.exp(f + b[code].mean()) + 29, abs=1e-9)
+            assert one.predict(POINTS[:0], {"g": []}).shape == (0,)
+
+
+def test_kernel_values_are_those_that_the_problem_was_solved_with() -> None:
+    """At the training points the clause says what the constraints said, where the matrix was clipped too."""
+    text = EXPANDED.replace("rbf(gamma = 0.5)", "precomputed")
+    text = text[: text.index("predict score")]
+    matrix = np.kron(GRAM, np.ones((2, 2)))
+    data = {"x": matrix, "y": [1, -1, 1, 1, -1, -1], "of": ["u", "v"] * 3}
+    solution = kdsl.solve(kdsl.parse_spec(text), data, psd="clip")
+    values, vectors = np.linalg.eigh(matrix)
+    clipped = vectors @ np.diag(np.maximum(values, 0)) @ vectors.T
+    a, b = solution.predictor.scalars["a"], solution.predictor.scalars["b"]
+    expected = clipped @ (np.array(data["y"]) * a) + b[[0, 1] * 3]
+    assert values[0] < -0.1
+    assert solution.predict(matrix, {"g": data["of"]}) == pytest.approx(expected, abs=1e-9)
+
+
+def test_estimators_of_several_classes_share_what_clauses_speak_of() -> None:
+    from kdsl.sklearn import KernelClassifier
+
+    text = EXPANDED.replace(", g in groups", "").replace(", of[i] : groups", "").replace("b[g] : real", "b : real")
+    text = text.replace("b[of[i]]", "b")
+    text = text[: text.index("predict value")] + "predict label(t) = sign(sum[j] y[j] * a[j] * k(x[j], t) + b)\n"
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    y = np.digitize(x[:, 0], [-0.5, 0.5])
+    assert np.mean(KernelClassifier(kdsl.parse_spec(text)).fit(x, y).predict(x) == y) > 0.9
 
 
 def test_a_high_power_of_a_sum_is_not_written_out() -> None:
