@@ -134,25 +134,29 @@ class DualProgram:
         return self._dual.variable(name).sets, self.unknowns[name]
 
     def _stacked(self) -> Any:
-        return self._cp.hstack([self.unknowns[v.label] for v in self._dual.variables])
+        """(1, theta): a quadratic function of the multipliers is a form in these."""
+        return self._cp.hstack([np.ones(1), *(self.unknowns[v.label] for v in self._dual.variables)])
 
     def _factor(self, form: Poly) -> Array:
-        """F with |F theta|^2 = form, a non-negative quadratic form in all multipliers together."""
+        """F with |F (1, theta)|^2 = form, a quadratic function of all multipliers together that is never negative."""
         (hessian,) = self._hessians(form, {})
         return _square_root(hessian)
 
     def _hessians(self, form: Poly, row: Mapping[str, int]) -> Array:
-        """d^2 form / d theta^2 over all multipliers together, one matrix for each member of the row."""
+        """d^2 form / d (1, theta)^2 with form made homogeneous, one matrix for each member of the row."""
         variables = self._dual.variables
-        sizes = [int(np.prod(self._shapes[v.label], dtype=int)) for v in variables]
+        sizes = [1, *(int(np.prod(self._shapes[v.label], dtype=int)) for v in variables)]
         count = int(np.prod(list(row.values()), dtype=int))
         result = np.zeros((count, sum(sizes), sum(sizes)))
         ends = np.cumsum([0, *sizes])
-        for n, a in enumerate(variables):
-            for m, b in enumerate(variables):
+        result[:, 0, 0] = 2 * evaluate(form, self._values, row).reshape(-1)
+        for n, a in enumerate(variables, 1):
+            slope = linear_coefficients(form, row, a.symbol, a.sets, self._values).reshape(count, sizes[n])
+            result[:, 0, ends[n] : ends[n + 1]] = result[:, ends[n] : ends[n + 1], 0] = slope
+            for m, b in enumerate(variables, 1):
                 block = quadratic_coefficients(form, (a.symbol, a.sets), (b.symbol, b.sets), self._values, row)
                 result[:, ends[n] : ends[n + 1], ends[m] : ends[m + 1]] = block.reshape(count, sizes[n], sizes[m])
-        keep = np.concatenate([self._mask(v) for v in variables])
+        keep = np.concatenate([np.ones(1), *map(self._mask, variables)])
         return result * np.outer(keep, keep)
 
     def _mask(self, variable: DualVariable) -> Array:
