@@ -18,11 +18,10 @@ from kdsl.algebra.numeric import (
     shape_of,
     support_mask,
 )
+from kdsl.algebra.numeric_quadratics import square_root
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Monomial, Poly, collect
 from kdsl.algebra.terms import Factor, Sym, bracket
-
-ZERO_VALUE = 1e-12
 
 
 class DualProgram:
@@ -85,7 +84,7 @@ class DualProgram:
         lengths = dict(zip(cone.indices, shape_of(cone.sets, self._values), strict=True))
         radii = evaluate(cone.radius, self._values, lengths).reshape(-1)
         for hessian, radius in zip(self._hessians(cone.body, lengths), radii, strict=True):
-            self.constraints.append(self._cp.norm(_square_root(hessian) @ self._stacked()) <= float(radius))
+            self.constraints.append(self._cp.norm(square_root(hessian) @ self._stacked()) <= float(radius))
 
     # --------------------------------------------------------------- objective
 
@@ -118,7 +117,7 @@ class DualProgram:
         lengths = {place: self._values.size(size) for place, size in zip(places, sets, strict=True)}
         hessians = self._hessians(-_numerator(part, name, places), lengths)
         terms = [
-            self._cp.quad_over_lin(_square_root(hessian) @ self._stacked(), divisors[n])
+            self._cp.quad_over_lin(square_root(hessian) @ self._stacked(), divisors[n])
             for n, hessian in enumerate(hessians)
         ]
         return sum(terms)
@@ -140,7 +139,7 @@ class DualProgram:
     def _factor(self, form: Poly) -> Array:
         """F with |F (1, theta)|^2 = form, a quadratic function of all multipliers together that is never negative."""
         (hessian,) = self._hessians(form, {})
-        return _square_root(hessian)
+        return square_root(hessian)
 
     def _hessians(self, form: Poly, row: Mapping[str, int]) -> Array:
         """d^2 form / d (1, theta)^2 with form made homogeneous, one matrix for each member of the row."""
@@ -207,17 +206,6 @@ class DualProgram:
         assert variable.upper is not None
         shares = self._flat(variable.upper, variable) - unknown  # u_k = w [k = target] - theta_k
         return cp.sum(cp.entr(shares)) + float(np.sum(weight * np.log(weight)))
-
-
-def _square_root(hessian: Array) -> Array:
-    """F with F'F = hessian / 2; ValueError where the form takes negative values."""
-    eigenvalues, vectors = np.linalg.eigh((hessian + hessian.T) / 4)
-    if eigenvalues.size and eigenvalues[0] < -1e-9 * max(1.0, eigenvalues[-1]):
-        raise ValueError(f"the dual is not concave: eigenvalue {eigenvalues[0]:.3g}")
-    kept = eigenvalues > ZERO_VALUE
-    if not kept.any():
-        return np.zeros((1, hessian.shape[0]))
-    return np.asarray(np.sqrt(eigenvalues[kept])[:, None] * vectors[:, kept].T)
 
 
 def numeric_plq(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,13 +16,18 @@ from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.instance import Instance, random_instance
 from kdsl.algebra.interpret import CvxpyArithmetic, FloatArithmetic, Interpreter, KnownBySquare, LossCall, Places
 from kdsl.algebra.numeric import Array, evaluate, shape_of
+from kdsl.algebra.numeric_quadratics import disciplined, quadratic_model
 from kdsl.algebra.primal import Condition, Multinomial
+from kdsl.algebra.trusted_solvers import Answer, solve
 from kdsl.language.model import Constraint, Model, Variable
 
 MIN_L_TOLERANCE = 1e-6
 OPTIMUM_TOLERANCE = 1e-5
 _TRIES = 12
 _REST = 1e-4  # of the slopes where a descent has come to rest
+
+
+Verdict = Literal["passed", "refuted", "untested"]
 
 
 class Check(NamedTuple):
@@ -40,6 +44,10 @@ class Check(NamedTuple):
         return self.times > 0 and self.worst <= self.tolerance
 
     @property
+    def verdict(self) -> Verdict:
+        return "untested" if not self.times else "passed" if self.passed else "refuted"
+
+    @property
     def detail(self) -> str:
         made = f"{self.times} instance{'s' if self.times != 1 else ''}, worst relative error {self.worst:.1e}"
         return f"{made}{'; ' + self.note if self.note else ''}" if self.times else f"not made: {self.note}"
@@ -52,8 +60,13 @@ class Evidence(NamedTuple):
     @property
     def passed(self) -> bool:
         """Every check that was made passed, and the optimum was compared at least once."""
-        made = [check for check in self.checks if check.times]
-        return any(c.name == PRIMAL_IS_DUAL for c in made) and all(check.passed for check in made)
+        return self.verdict == "passed"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted by a single check that failed; untested where the optimum was never compared."""
+        found = {check.name: check.verdict for check in self.checks}
+        return "refuted" if "refuted" in found.values() else found[PRIMAL_IS_DUAL]
 
 
 W_IS_MIN_L = "W(multipliers) = min L"
@@ -67,7 +80,7 @@ def verify(derivation: Derivation, seed: int = 0, instances: int = 3, time_limit
     generator = np.random.default_rng(seed)
     errors: dict[str, list[float]] = {W_IS_MIN_L: [], WEAK_DUALITY: [], PRIMAL_IS_DUAL: []}
     notes: dict[str, str] = {}
-    tries = 0
+    tries = unsolved = 0
     while tries < _TRIES and len(errors[PRIMAL_IS_DUAL]) < instances:
         if tries and time.perf_counter() - started > time_limit:
             break
@@ -75,8 +88,9 @@ def verify(derivation: Derivation, seed: int = 0, instances: int = 3, time_limit
         trial = _Trial(
             derivation, random_instance(derivation.model, generator, fixed=dict(derivation.primal.known)), generator
         )
-        optimum = trial.primal_optimum()
-        if optimum is None:
+        answer, optimum = trial.primal_optimum()
+        if answer is not Answer.SOLVED:
+            unsolved += answer is Answer.UNKNOWN
             continue
         sampled = trial.sample()
         if sampled is not None:
@@ -88,18 +102,30 @@ def verify(derivation: Derivation, seed: int = 0, instances: int = 3, time_limit
             feasible = trial.feasible_value()
             if feasible is not None:
                 errors[WEAK_DUALITY].append(max(0.0, _excess(trial.dual_value(sampled), feasible)))
-        best = trial.dual_optimum()
-        if best is None and trial.local:
-            continue  # a local solver cannot tell a bounded problem from an unbounded one
-        errors[PRIMAL_IS_DUAL].append(np.inf if best is None else _relative(best, optimum))
-    if not errors[PRIMAL_IS_DUAL]:
-        notes[PRIMAL_IS_DUAL] = f"no bounded instance among {tries}"
+        answer, best = trial.dual_optimum()
+        if answer is Answer.UNKNOWN or (answer is Answer.NO_OPTIMUM and trial.local):
+            unsolved += 1  # a local solver cannot tell a bounded problem from an unbounded one
+            continue
+        errors[PRIMAL_IS_DUAL].append(_relative(best, optimum))
+    if len(errors[PRIMAL_IS_DUAL]) < instances:
+        notes[PRIMAL_IS_DUAL] = _left_out(tries, unsolved, tries - unsolved - len(errors[PRIMAL_IS_DUAL]))
     tolerances = {W_IS_MIN_L: MIN_L_TOLERANCE, WEAK_DUALITY: MIN_L_TOLERANCE, PRIMAL_IS_DUAL: OPTIMUM_TOLERANCE}
     checks = tuple(
         Check(name, len(found), max(found, default=0.0), tolerances[name], notes.get(name, ""))
         for name, found in errors.items()
     )
     return Evidence(checks, time.perf_counter() - started)
+
+
+def _left_out(tries: int, unsolved: int, without: int) -> str:
+    """Why fewer instances were compared than were asked for."""
+    parts = []
+    if unsolved:
+        parts.append(f"{unsolved} that no solver was sure of")
+    if without:
+        parts.append(f"{without} without an optimum")
+    found = f"of {tries} instance{'s' if tries != 1 else ''}, "
+    return found + " and ".join(parts) if parts else "the time limit came first"
 
 
 def _relative(a: float, b: float) -> float:
@@ -120,24 +146,24 @@ class _Trial:
 
     # ---------------------------------------------------------------- primal
 
-    def primal_optimum(self, tilt: float = 0.0) -> float | None:
-        """The least value of the primal as written; None where the instance is infeasible or unbounded."""
+    def primal_optimum(self, tilt: float = 0.0) -> tuple[Answer, float]:
+        """The least value of the primal as written, inf where there is none."""
         import cvxpy
 
         unknowns = _CvxpyUnknowns(self._derivation, self._instance)
         interpreter = Interpreter(self._derivation.model, self._instance, unknowns.readers, CvxpyArithmetic())
         constraints = _constraints(self._derivation, interpreter, unknowns)
-        objective = interpreter.objective()
-        if constraints is None or (hasattr(objective, "is_convex") and not objective.is_convex()):
+        objective = disciplined(cvxpy.Constant(0.0) + interpreter.objective())
+        if constraints is None or not objective.is_convex():
             self.local = True
             return self._local_optimum(tilt)
         target = objective
         if tilt:
             target = objective + tilt * sum(cvxpy.sum_squares(v - 1.0) for v in unknowns.flat)
-        status = _solve(cvxpy.Problem(cvxpy.Minimize(target), constraints))
-        return float(np.asarray(objective.value)) if status else None
+        answer = solve(cvxpy.Problem(cvxpy.Minimize(target), constraints))
+        return answer, float(np.asarray(objective.value).item()) if answer is Answer.SOLVED else np.inf
 
-    def _local_optimum(self, tilt: float) -> float | None:
+    def _local_optimum(self, tilt: float) -> tuple[Answer, float]:
         """For problems convex only after a change of variable: the best of several runs of a local solver."""
         from scipy.optimize import minimize
 
@@ -172,11 +198,12 @@ class _Trial:
             )
             if found.success and (best is None or found.fun < tilted(best)):
                 best = np.asarray(found.x)
-        return None if best is None else float(at(best).objective())
+        return (Answer.UNKNOWN, np.inf) if best is None else (Answer.SOLVED, float(at(best).objective()))
 
     def feasible_value(self) -> float | None:
         """The primal value at a feasible point that is not the optimum."""
-        return self.primal_optimum(tilt=0.5)
+        answer, value = self.primal_optimum(tilt=0.5)
+        return value if answer is Answer.SOLVED else None
 
     # ------------------------------------------------------------------ dual
 
@@ -193,7 +220,7 @@ class _Trial:
             distance = distance + cvxpy.sum_squares(unknown - self._generator.normal(0.5, 1.0, unknown.shape))
             if _divides(exact, variable.label):
                 extra.append(unknown >= 0.3)
-        if not _solve(cvxpy.Problem(cvxpy.Minimize(distance), program.constraints + extra)):
+        if solve(cvxpy.Problem(cvxpy.Minimize(distance), program.constraints + extra)) is not Answer.SOLVED:
             return None
         return self._shaped(exact, program)
 
@@ -219,14 +246,15 @@ class _Trial:
                 total -= _piecewise(pieces, float(multipliers[term.label][places]))
         return total + entropy_value(exact, multipliers, values)
 
-    def dual_optimum(self) -> float | None:
-        """The greatest value of the dual as printed."""
+    def dual_optimum(self) -> tuple[Answer, float]:
+        """The greatest value of the dual as printed, inf where there is none."""
         import cvxpy
 
         program = DualProgram(self._derivation.dual, self._values)
         objective = program.objective()
         problem = cvxpy.Problem(cvxpy.Maximize(objective), program.constraints)
-        return float(problem.value) if _solve(problem) else None
+        answer = solve(problem)
+        return answer, float(problem.value) if answer is Answer.SOLVED else np.inf
 
     # ------------------------------------------------------------- min L
 
@@ -263,7 +291,7 @@ class _Trial:
             here[:] = point
             return float(self._lagrangian(interpreter, readers, multipliers))
 
-        constant, gradient, hessian = _quadratic_model(lagrangian, layout.size)
+        constant, gradient, hessian = quadratic_model(lagrangian, layout.size)
         step, *_ = np.linalg.lstsq(hessian, -gradient, rcond=1e-10)
         if np.linalg.norm(hessian @ step + gradient) > 1e-6 * max(1.0, float(np.linalg.norm(gradient))):
             return -np.inf
@@ -276,14 +304,14 @@ class _Trial:
         unknowns = _CvxpyUnknowns(self._derivation, self._instance)
         residuals = _Residuals(self._derivation, multipliers, cvxpy.Variable)
         interpreter = Interpreter(model, self._instance, unknowns.readers, CvxpyArithmetic(), residuals)
-        body = self._lagrangian(interpreter, unknowns.readers, multipliers) + residuals.total()
+        body = disciplined(self._lagrangian(interpreter, unknowns.readers, multipliers) + residuals.total())
         if not body.is_convex():
             return self._lowest_smooth(multipliers, residuals.count)
         problem = cvxpy.Problem(cvxpy.Minimize(body))
-        if _solve(problem):
-            return float(problem.value), ""
-        unbounded = problem.status in ("unbounded", "unbounded_inaccurate")
-        return (-np.inf, "") if unbounded else (None, "the solver did not finish")
+        answer = solve(problem)
+        if answer is Answer.UNKNOWN:
+            return None, "no solver was sure"
+        return float(problem.value) if answer is Answer.SOLVED else -np.inf, ""
 
     def _lowest_smooth(self, multipliers: Mapping[str, Array], count: int) -> tuple[float | None, str]:
         """Where CVXPY does not see that the text is convex: by a descent, trusted where it comes to rest.
@@ -465,35 +493,6 @@ def _constraints(derivation: Derivation, interpreter: Interpreter, unknowns: _Cv
             else:
                 constraints.append(gap <= 0)
     return constraints
-
-
-def _quadratic_model(function: Callable[[Array], float], size: int) -> tuple[float, Array, Array]:
-    """(value, gradient, Hessian) at 0 of a function that is exactly quadratic."""
-    origin = np.zeros(size)
-    constant = function(origin)
-    unit = np.eye(size)
-    plus = np.array([function(unit[n]) for n in range(size)])
-    minus = np.array([function(-unit[n]) for n in range(size)])
-    gradient = (plus - minus) / 2
-    hessian = np.diag(plus + minus - 2 * constant)
-    for i in range(size):
-        for j in range(i):
-            mixed = function(unit[i] + unit[j]) - plus[i] - plus[j] + constant
-            hessian[i, j] = hessian[j, i] = mixed
-    return constant, gradient, hessian
-
-
-def _solve(problem: Any) -> bool:
-    """Whether an interior point method solved the problem to high accuracy."""
-    import cvxpy
-
-    try:
-        with warnings.catch_warnings():  # what is inaccurate shows in the comparison
-            warnings.simplefilter("ignore", UserWarning)
-            problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    except (cvxpy.error.SolverError, ValueError):
-        return False
-    return problem.status in ("optimal", "optimal_inaccurate")
 
 
 def _divides(dual: Dual, label: str) -> bool:

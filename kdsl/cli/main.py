@@ -173,7 +173,8 @@ def _overview() -> str:
         "kdsl VERB --help tells more about one of them. A spec is a path, the name of a shipped spec,\n"
         "or - for standard input.\n\n"
         "exit codes: 0 ok, 1 the model or the data, 2 usage, 3 a tolerance, a limit or a failed verification,\n"
-        "4 the environment (a missing file, a permission), 70 a bug of ours, 130 interrupted\n"
+        "4 the environment (a missing file, a permission), 5 nothing could be tested, 70 a bug of ours,\n"
+        "130 interrupted\n"
     )
 
 

@@ -55,6 +55,6 @@ def evidence_section(evidence: Evidence) -> Section:
 
 
 def _checked(check: Check) -> tuple[Pieces, ...]:
-    verdict = "passed" if check.passed else "FAILED" if check.times else "not made"
+    verdict = {"passed": "passed", "refuted": "FAILED", "untested": "not made"}[check.verdict]
     worst = f"{check.worst:.1e}" if check.times else ""
     return ((check.name,), (str(check.times),), (worst,), (verdict + (f": {check.note}" if check.note else ""),))

@@ -6,6 +6,7 @@ The schema is published in docs/schema/derivation-1.json; `schema` is its number
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from kdsl.algebra.derivation import Derivation
@@ -241,7 +242,17 @@ def _plq(function: Plq, naming: Naming) -> Json:
 def _evidence(evidence: Evidence) -> Json:
     return {
         "passed": evidence.passed,
-        "checks": [{"name": c.name, "detail": c.detail, "worst": c.worst, "passed": c.passed} for c in evidence.checks],
+        "verdict": evidence.verdict,
+        "checks": [
+            {
+                "name": check.name,
+                "detail": check.detail,
+                "worst": check.worst if check.times and isfinite(check.worst) else None,
+                "passed": check.passed,
+                "verdict": check.verdict,
+            }
+            for check in evidence.checks
+        ],
     }
 
 

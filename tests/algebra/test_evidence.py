@@ -5,12 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import cvxpy
 import pytest
 
 from kdsl import resources
 from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.evidence import PRIMAL_IS_DUAL, W_IS_MIN_L, verify
+from kdsl.algebra.numeric_quadratics import disciplined
 from kdsl.algebra.poly import Poly
+from kdsl.algebra.trusted_solvers import Answer, solve
 from kdsl.pipeline import parse_spec, read_spec
 
 
@@ -76,3 +79,50 @@ def test_a_multiplier_eliminated_wrongly_is_caught() -> None:
     derivation = derived("svm_1norm")
     wrong = tuple(e._replace(value=e.value.scale(2)) for e in derivation.eliminated)
     assert not verify(derivation._replace(eliminated=wrong), instances=2).passed
+
+
+# --------------------------------------------------------- solvers that fail
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, *solvers: str) -> None:
+    """Let the named solvers fail on whatever they are given."""
+    solved = cvxpy.Problem.solve
+
+    def attempt(problem: cvxpy.Problem, **options: object) -> object:
+        if options["solver"] in solvers:
+            raise cvxpy.error.SolverError(f"Solver '{options['solver']}' failed.")
+        return solved(problem, **options)
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", attempt)
+
+
+def test_where_a_solver_fails_another_one_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, "CLARABEL")
+    assert verify(derived("svm_1norm"), instances=1).verdict == "passed"
+    assert verify(scaled_quadratic(derived("svm_1norm")), instances=1).verdict == "refuted"
+
+
+def test_solvers_that_fail_refute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, "CLARABEL", "HIGHS", "OSQP", "SCS")
+    evidence = verify(derived("svm_1norm"))
+    assert (evidence.verdict, evidence.passed) == ("untested", False)
+    assert [check.verdict for check in evidence.checks] == ["untested"] * 3
+    assert evidence.checks[-1].detail == "not made: of 12 instances, 12 that no solver was sure of"
+
+
+def test_only_an_exact_solver_says_that_there_is_no_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = cvxpy.Variable()
+    unbounded = cvxpy.Problem(cvxpy.Minimize(x))
+    assert solve(unbounded) is Answer.NO_OPTIMUM
+    failing(monkeypatch, "CLARABEL")
+    assert solve(unbounded) is Answer.UNKNOWN
+
+
+def test_squares_that_are_convex_together_are_seen_to_be() -> None:
+    u, v = cvxpy.Variable(2), cvxpy.Variable(2)
+    apart = cvxpy.sum_squares(u) - u @ v + cvxpy.sum_squares(v) + cvxpy.abs(u[0] - 1)
+    assert not apart.is_convex() and disciplined(apart).is_convex()
+    u.value, v.value = [1.5, -2.0], [0.5, 3.0]
+    assert disciplined(apart).value == pytest.approx(apart.value)
+    saddle = cvxpy.sum_squares(u) - 3 * (u @ v) + cvxpy.sum_squares(v)
+    assert disciplined(saddle) is saddle

@@ -623,6 +623,23 @@ def test_evidence_that_fails_ends_with_3(capsys: pytest.CaptureFixture[str], mon
     assert "does not support" in err
 
 
+def test_evidence_that_was_not_found_ends_with_5(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kdsl.algebra import evidence
+
+    none = evidence.Evidence((evidence.Check(evidence.PRIMAL_IS_DUAL, 0, 0.0, 1e-6, "of 2 instances, ..."),), 0.1)
+    monkeypatch.setattr(evidence, "verify", lambda derivation, seed, time_limit: none)
+    code, out, err = outcome(capsys, "derive", "--verify", "svm_1norm")
+    assert code == 5
+    assert "not made: of 2 instances" in out
+    assert "could not be tested" in err and "does not support" not in err
+    code, out, _ = outcome(capsys, "derive", "--verify", "svm_1norm", "--format", "json")
+    found = json.loads(out)["evidence"]
+    assert (code, found["verdict"], found["passed"]) == (5, "untested", False)
+    assert [(check["verdict"], check["worst"]) for check in found["checks"]] == [("untested", None)]
+
+
 @pytest.mark.parametrize("stage", ["primal", "lagrangian", "dual", "kkt"])
 def test_stages_of_the_algebra_are_parts_of_the_derivation(capsys: pytest.CaptureFixture[str], stage: str) -> None:
     whole = outcome(capsys, "derive", "sphere_nu")[1]

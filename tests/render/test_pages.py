@@ -101,6 +101,8 @@ def test_json_follows_its_schema() -> None:
     for name in NAMES:
         errors = list(validator.iter_errors(json.loads(json_.render(derivation(name)))))
         assert errors == [], f"{name}: {errors[:1]}"
+    found = json_.render(derivation("svm_1norm"), pipeline.verify(derivation("svm_1norm")))
+    assert list(validator.iter_errors(json.loads(found))) == []
 
 
 def test_json_that_lacks_a_part_is_refused() -> None:

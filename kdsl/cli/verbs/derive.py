@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from kdsl.algebra.evidence import Evidence
 
 FORMATS = ("text", "latex", "html", "json")
+_EXIT = {"passed": 0, "refuted": 3, "untested": 5}
+_WORDS = {
+    "refuted": "the evidence does not support the derivation",
+    "untested": "the derivation could not be tested: nothing speaks for it or against it; try another --seed",
+}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -46,10 +51,10 @@ def _derive(source: Source, arguments: Namespace, console: Console) -> int:
         console.out(text)
     else:
         console.out_file(text, arguments.output)
-    if evidence is not None and not evidence.passed:
-        console.err(f"{source.filename}: the evidence does not support the derivation\n")
-        return 3
-    return 0
+    verdict = "passed" if evidence is None else evidence.verdict
+    if verdict != "passed":
+        console.err(f"{source.filename}: {_WORDS[verdict]}\n")
+    return _EXIT[verdict]
 
 
 def _render(derivation: Derivation, evidence: Evidence | None, form: str, ascii: bool) -> str:
