@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,9 @@ class Values:
             return self.multipliers[symbol.name]
         if symbol.role == "abs":
             return np.abs(self.multipliers[symbol.name])
-        if symbol.name in self.arrays:
-            return np.asarray(self.arrays[symbol.name], dtype=np.float64)
-        return np.asarray(float(symbol.name), dtype=np.float64)  # a literal inside a filter
+        if symbol.role == "number":
+            return np.asarray(float(Fraction(symbol.name)), dtype=np.float64)
+        return np.asarray(self.arrays[symbol.name], dtype=np.float64)
 
 
 def evaluate(poly: Poly, values: Values, free: Mapping[str, int] | None = None) -> Array:

@@ -33,7 +33,8 @@ class Sym(NamedTuple):
     """A scalar symbol with its indices.
 
     role: "size" (l), "param", "data", "sign" (data in {-1, 1}: its square is 1), "var", "mult", "abs" (the
-    absolute value of a multiplier), "loss" (the value of a loss term), "norm" (an unsquared norm).
+    absolute value of a multiplier), "loss" (the value of a loss term), "norm" (an unsquared norm), "number" (that of a
+    filter, as its name).
     support: where the family lives, as brackets over positions 0, 1, ... of `args`; outside it the symbol is 0.
     """
 
@@ -83,7 +84,7 @@ def factor_key(factor: Factor) -> tuple[object, ...]:
     return (len(_ROLES) + 2, factor.space, factor.feature, factor.name, tuple(map(index_key, factor.args)))
 
 
-_ROLES = ("size", "param", "mult", "abs", "var", "loss", "norm", "sign", "data")
+_ROLES = ("number", "size", "param", "mult", "abs", "var", "loss", "norm", "sign", "data")
 
 
 def _side_key(side: Index | Sym) -> tuple[object, ...]:

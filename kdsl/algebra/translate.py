@@ -249,7 +249,7 @@ class Translator:
         if isinstance(value, Poly):
             number = value.as_number()
             if number is not None:
-                return Sym(str(number), (), "param")
+                return Sym(str(number), (), "number")
             factors = [factor for monomial in value.terms for factor, _ in monomial.factors]
             if len(factors) == 1 and isinstance(factors[0], Sym) and value == Poly.of(factors[0]):
                 return factors[0]

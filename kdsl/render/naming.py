@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
 from kdsl.algebra.derivation import Derivation
@@ -12,7 +13,7 @@ from kdsl.algebra.primal import LossTerm, Primal
 from kdsl.algebra.terms import At, Index, Sym, Vec
 from kdsl.language.model import Model
 from kdsl.language.syntax import Call, Name, Span
-from kdsl.render.expr import Apply, Binder, Expr, Ident, Modulus, Norm, Numeral, Power
+from kdsl.render.expr import Apply, Binder, Expr, Ident, Modulus, Norm, Numeral, Power, number
 from kdsl.render.names import ident
 
 _FRESH = ("i", "j", "p", "r", "s", "u", "v", "n", "m")  # each has a Unicode subscript
@@ -74,6 +75,8 @@ class Naming(NamedTuple):
 
     def symbol(self, sym: Sym) -> Expr:
         subs = tuple(map(self.index_expr, sym.args))
+        if sym.role == "number":
+            return number(Fraction(sym.name))
         if sym.role == "size":
             return self.size(sym.name)
         if sym.role in ("mult", "abs"):
@@ -107,8 +110,6 @@ class Naming(NamedTuple):
         return ident(name, subs, name in self.hats)
 
     def size(self, name: str) -> Expr:
-        from fractions import Fraction
-
         if name.isdigit():
             return Numeral(Fraction(int(name)))
         return Ident("ell") if name == "l" else ident(name)

@@ -201,7 +201,8 @@ def bracket(found: Bracket, naming: Naming) -> e.Expr:
     sides = tuple(
         naming.symbol(side) if isinstance(side, Sym) else naming.index_expr(side) for side in (found.left, found.right)
     )
-    order = found.relation in ("<", "<=") and str(found.left) > str(found.right)
-    if order or (isinstance(found.left, Sym) and found.left.name.lstrip("-")[:1].isdigit()):
+    first, last = (isinstance(side, Sym) and side.role == "number" for side in (found.left, found.right))
+    later = found.relation in ("<", "<=") and str(found.left) > str(found.right)
+    if first or (later and not last):
         return e.Chain((sides[1], sides[0]), (_TURNED[found.relation],))
     return e.Chain(sides, (found.relation,))

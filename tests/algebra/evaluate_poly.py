@@ -72,8 +72,8 @@ class World:
             return Fraction(self.sizes[name])
         if role == "abs":
             return abs(self.number("mult", name, places))
-        if role == "param" and name.lstrip("-").replace("/", "").isdigit():
-            return Fraction(name)  # a number on one side of a filter
+        if role == "number":
+            return Fraction(name)  # on one side of a filter
         generator = self._generator(role, name, places)
         if role == "sign":
             return Fraction(generator.choice((-1, 1)))

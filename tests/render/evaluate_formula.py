@@ -48,7 +48,7 @@ class Reader:
         """The symbols that a factor mentions, in its brackets and in the support of its family too."""
         brackets = [factor] if isinstance(factor, Bracket) else list(factor.support) if isinstance(factor, Sym) else []
         sides = [side for bracket in brackets for side in (bracket.left, bracket.right)]
-        yield from (side for side in sides if isinstance(side, Sym) and not side.name.isdigit())
+        yield from (side for side in sides if isinstance(side, Sym) and side.role != "number")
         if isinstance(factor, Inner):
             yield from (factor.left, factor.right)
         elif not isinstance(factor, Bracket):
@@ -152,8 +152,7 @@ class Reader:
     def _side(self, node: e.Expr, env: Env) -> Fraction:
         if _bare(node) in self.letters:
             return self.scalar(node, env)
-        assert isinstance(node, e.Ident)
-        return Fraction(node.name) if node.name.isdigit() else Fraction(self.place(node, env))
+        return Fraction(self.place(node, env)) if isinstance(node, e.Ident) else self.scalar(node, env)
 
 
 def free_letters(poly: Poly) -> set[str]:

@@ -1,0 +1,33 @@
+"""Names and numbers as they are printed: letters for multipliers, numbers in filters."""
+
+from __future__ import annotations
+
+import pytest
+
+from kdsl import pipeline
+from kdsl.render import html, latex, text
+
+COSTS = """
+index  i in 1..l
+data   x[i] : input, y[i] : real
+param  C : in (0, inf) = 1
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), b : real
+minimize 1/2 ||w||^2 + C * sum[i where y[i] {relation}] hinge(<w, phi(x[i])> + b)
+predict value(t) = <w, phi(t)> + b
+"""
+
+
+@pytest.mark.parametrize(
+    "relation, plain, tex, page",
+    [
+        ("= -1", "yᵢ = −1", "y_{i} = -1", '<mo form="prefix">−</mo><mn>1</mn>'),
+        ("> 0.5", "yᵢ > ½", r"y_{i} > \tfrac{1}{2}", "<mfrac>"),
+        ("<= -1.5", "yᵢ ≤ −3/2", r"y_{i} \le -\tfrac{3}{2}", "<mfrac>"),
+    ],
+)
+def test_the_number_of_a_filter_is_printed_as_one(relation: str, plain: str, tex: str, page: str) -> None:
+    derivation = pipeline.derive(pipeline.parse_spec(COSTS.replace("{relation}", relation)))
+    assert f"for all i with {plain}" in text.render(derivation)
+    assert tex in latex.render(derivation)
+    assert page in html.render(derivation).partition("dual")[2]
