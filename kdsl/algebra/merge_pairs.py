@@ -53,7 +53,7 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
     used = {v.letter for v in dual.variables} | {name for _, name in dual.objective.symbols()}
     beta = DualVariable(
         f"{minus.label}~{plus.label}",
-        "beta" if "beta" not in used else f"beta_{plus.label}",
+        "beta" if "beta" not in used else letter_of(plus.label),
         plus.indices,
         plus.sets,
         plus.support,
@@ -89,6 +89,11 @@ def _merged(folding: Folding, first: DualVariable, second: DualVariable, domains
         pairs=(*folding.pairs, MergedPair(beta.label, plus.label, minus.label)),
         steps=(*folding.steps, *steps),
     )
+
+
+def letter_of(label: str) -> str:
+    """A letter for the pair whose first condition is `label`; that of a bound, `b <= 1`, starts with the unknown."""
+    return f"beta_{label.partition(' ')[0]}"
 
 
 def _may_be_zero(variable: DualVariable, domains: Domains) -> bool:

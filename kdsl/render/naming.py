@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.lagrangian import Lagrangian
+from kdsl.algebra.merge_pairs import letter_of
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.primal import LossTerm, Primal
 from kdsl.algebra.terms import At, Index, Sym, Vec
@@ -142,7 +143,7 @@ def naming_of(derivation: Derivation) -> Naming:
     for pair in derivation.folding.pairs:
         letter = derivation.dual.variable(pair.label).letter
         free = (x for x in (letter, "theta", "omega", "zeta") if x not in multipliers.values())
-        multipliers[pair.label] = next(free, pair.label)
+        multipliers[pair.label] = next(free, letter_of(pair.plus))
     return _naming(derivation.model, derivation.primal, multipliers)
 
 

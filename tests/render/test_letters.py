@@ -7,6 +7,15 @@ import pytest
 from kdsl import pipeline
 from kdsl.render import html, latex, text
 
+INTERVAL = """
+index  i in 1..l
+data   x[i] : input, y[i] : real
+kernel k = rbf(gamma = 0.5)
+var    w : H(k), b : in [0.3, 0.4]
+minimize 1/2 ||w||^2 + sum[i] absolute(y[i] - <w, phi(x[i])> - b)
+predict value(t) = <w, phi(t)> + b
+"""
+
 COSTS = """
 index  i in 1..l
 data   x[i] : input, y[i] : real
@@ -16,6 +25,12 @@ var    w : H(k), b : real
 minimize 1/2 ||w||^2 + C * sum[i where y[i] {relation}] hinge(<w, phi(x[i])> + b)
 predict value(t) = <w, phi(t)> + b
 """
+
+
+def test_the_two_ends_of_an_interval_make_one_multiplier_with_a_letter() -> None:
+    derivation = pipeline.derive(pipeline.parse_spec(INTERVAL))
+    assert "maximise    Σᵢ βᵢyᵢ − (7/20)β_b − (1/20)|β_b|" in text.render(derivation)
+    assert r"\beta_{b}" in latex.render(derivation) and r"\beta_{\mathrm" not in latex.render(derivation)
 
 
 @pytest.mark.parametrize(
