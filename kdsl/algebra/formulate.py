@@ -92,7 +92,8 @@ def _guarded(problems: list[Diagnostic], node: s.Expr | m.Constraint | m.Predict
                 "K410",
                 problem.reason,
                 (Label(problem.node.span),),
-                "the derivation needs polynomials of degree two in the unknowns, and convex losses of affine ones",
+                problem.why,
+                problem.help,
             )
         )
     except ExpansionTooLarge:

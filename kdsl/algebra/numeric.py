@@ -73,6 +73,8 @@ class Values:
             return self.multipliers[symbol.name]
         if symbol.role == "abs":
             return np.abs(self.multipliers[symbol.name])
+        if symbol.whole is not None:
+            return evaluate(symbol.whole, self)
         if symbol.role == "number":
             return np.asarray(float(Fraction(symbol.name)), dtype=np.float64)
         return np.asarray(self.arrays[symbol.name], dtype=np.float64)

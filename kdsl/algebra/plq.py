@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
 
+from kdsl.algebra.composites import inverse_of, quotient
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.signs import Domains
 
@@ -185,10 +186,10 @@ def conjugate(f: Plq) -> Plq:
             if before != start:
                 segments.append((_straight(left, piece), before, start))
         if piece.curvature:
-            inverse = piece.curvature.inverse()
-            value = (piece.slope * piece.slope * inverse).scale(HALF) - piece.value
+            top = quotient(piece.slope, piece.curvature)
+            value = (piece.slope * top).scale(HALF) - piece.value
             low, high = (None if end is None else piece.slope_at(end) for end in (left, right))
-            segments.append((Piece(inverse, -(piece.slope * inverse), value), low, high))
+            segments.append((Piece(inverse_of(piece.curvature), -top, value), low, high))
         if right is not None and n == len(f.pieces) - 1:
             segments.append((_straight(right, piece), piece.slope_at(right), None))
     if not segments:  # f is affine: f* is finite at its slope only

@@ -235,7 +235,8 @@ def _monomial_key(monomial: Monomial) -> tuple[object, ...]:
 def names_in(factor: Factor) -> set[tuple[str, str]]:
     """(role, name) pairs of everything the factor mentions, the labels in its indices left out."""
     if isinstance(factor, Sym):
-        return {(factor.role, factor.name)}
+        inside = set() if factor.whole is None else factor.whole.symbols()
+        return {(factor.role, factor.name), *inside}
     if isinstance(factor, Vec):
         return {("point" if factor.feature else "vector", factor.name)}
     if isinstance(factor, Inner):

@@ -42,6 +42,8 @@ class Domains:
         return Domains({**self._ranges, **more})
 
     def range_of(self, symbol: Sym) -> Range:
+        if symbol.whole is not None:
+            return self.of(symbol.whole)
         if symbol.role == "number":
             return Range(Fraction(symbol.name), Fraction(symbol.name))
         if symbol.role == "size":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from kdsl.algebra.composites import inverse_of
 from kdsl.algebra.dual import ConjugateTerm, Definition, DualVariable, Eliminated, Expansion
 from kdsl.algebra.losses import fresh
 from kdsl.algebra.plq import HALF, ZERO, Piece, Plq
@@ -105,7 +106,7 @@ def unfiltered(curvature: Poly, rest: Poly, unknown: Unknown) -> Poly:
 def inverted(state: State, value: Poly, unknown: Unknown) -> tuple[State, Poly]:
     """1/value, by way of a new letter where value has several terms."""
     try:
-        return state, value.inverse()
+        return state, inverse_of(value)
     except ValueError:
         state, letter = lettered(state, value, unknown)
         return state, letter.inverse()

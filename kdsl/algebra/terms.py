@@ -7,7 +7,10 @@ have no names), a `str` (a free index), or an `At` (a label found in the data, s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kdsl.algebra.poly import Poly
 
 
 class At(NamedTuple):
@@ -36,12 +39,14 @@ class Sym(NamedTuple):
     absolute value of a multiplier), "loss" (the value of a loss term), "norm" (an unsquared norm), "number" (that of a
     filter, as its name).
     support: where the family lives, as brackets over positions 0, 1, ... of `args`; outside it the symbol is 0.
+    whole: what a composite parameter stands for, the sum 1 - tau that is one factor.
     """
 
     name: str
     args: tuple[Index, ...] = ()
     role: str = "param"
     support: tuple[Bracket, ...] = ()
+    whole: Poly | None = None
 
 
 class Vec(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from kdsl.algebra.composites import inverse_of
 from kdsl.algebra.formula import Formula, polynomials_in
 from kdsl.algebra.poly import Poly, collect, dot, lift_support
 from kdsl.algebra.signs import Domains, Range
@@ -26,11 +27,14 @@ Value = Formula | Point | At | str  # a scalar or a vector, a point, a label, an
 Scope = Mapping[str, Value]
 
 
-class Untranslatable(Exception):
-    """An expression that is no polynomial: `node` says where, `reason` why."""
+OUTSIDE = "the derivation needs polynomials of degree two in the unknowns, and convex losses of affine ones"
 
-    def __init__(self, node: s.Expr, reason: str) -> None:
-        self.node, self.reason = node, reason
+
+class Untranslatable(Exception):
+    """An expression that is no polynomial: `node` says where, `reason` what it is, `why` and `help` the rest."""
+
+    def __init__(self, node: s.Expr, reason: str, why: str = OUTSIDE, help: str = "") -> None:
+        self.node, self.reason, self.why, self.help = node, reason, why, help
         super().__init__(reason)
 
 
@@ -232,10 +236,18 @@ class Translator:
         return result
 
     def reciprocal(self, value: Poly, node: s.Expr) -> Poly:
+        """1/value, of a sum where it is a number other than 0 for all that is declared."""
+        named = "give it a name of its own: `param c : in (0, inf)`, or a datum of such a domain where it has an index"
         try:
-            return value.inverse()
-        except ValueError as problem:
-            raise Untranslatable(node, f"only a single term can be divided by: {problem}") from None
+            inverse = inverse_of(value)
+        except ValueError:
+            reason = "a sum with indices is divided by"
+            raise Untranslatable(node, reason, "as a divisor it has to stand as one factor", named) from None
+        domains = self.domains()
+        if len(value.terms) > 1 and not (domains.positive(value) or domains.positive(-value)):
+            why = "the declared domains do not rule it out, and no size is known to be more than 1"
+            raise Untranslatable(node, "this is divided by, and may be 0", why, named)
+        return inverse
 
     # ---------------------------------------------------------------- filters
 

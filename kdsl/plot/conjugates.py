@@ -14,7 +14,7 @@ from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly, substitute
 from kdsl.algebra.primal import Logistic, LossTerm
-from kdsl.algebra.terms import Sym
+from kdsl.algebra.terms import Factor, Sym
 from kdsl.binding.faults import fault, nearest
 from kdsl.binding.table import Floats
 from kdsl.language.model import Model
@@ -100,7 +100,7 @@ def _term(derivation: Derivation, wanted: str | None) -> LossTerm:
 def with_numbers(term: LossTerm, function: Plq, known: Mapping[str, Fraction]) -> tuple[Plq, dict[str, Fraction]]:
     """The function with a number for every parameter, and those that it has."""
     parts = [*function.breaks, *(c for piece in function.pieces for c in piece)]
-    symbols = {factor for part in parts for factor in part.factors()}
+    symbols = {factor for part in parts for factor in _factors(part)}
     used: dict[str, Fraction] = {}
     for symbol in sorted(symbols, key=str):
         if not isinstance(symbol, Sym) or symbol.role != "param" or symbol.args:
@@ -115,12 +115,21 @@ def with_numbers(term: LossTerm, function: Plq, known: Mapping[str, Fraction]) -
         used[symbol.name] = known[symbol.name]
 
     def numeric(part: Poly) -> Poly:
-        for symbol in symbols:
+        for symbol in part.factors():
             assert isinstance(symbol, Sym)
-            part = substitute(part, symbol, Poly.number(known[symbol.name]))
+            value = Poly.number(known[symbol.name]) if symbol.whole is None else numeric(symbol.whole)
+            part = substitute(part, symbol, value)
         return part
 
     return function.mapped(numeric), used
+
+
+def _factors(part: Poly) -> set[Factor]:
+    """The factors of a polynomial, a composite one as those of its sum."""
+    found: set[Factor] = set()
+    for factor in part.factors():
+        found |= _factors(factor.whole) if isinstance(factor, Sym) and factor.whole is not None else {factor}
+    return found
 
 
 CHOOSE = "draw the loss of a model in which it is the same for all"

@@ -16,6 +16,7 @@ _MOST_TERMS = 400
 _SHOWN_TERMS = 20
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _ORDER = ("param", "size", "mult", "abs", "sign", "data", "var", "loss", "norm", "")
+_AFTER_NUMBERS = _ORDER.index("mult")
 
 
 def formula(poly: Poly, naming: Naming, style: str = "body") -> e.Expr:
@@ -113,10 +114,12 @@ def _factor_rank(item: tuple[Part, int]) -> int:
     if isinstance(part, Difference):
         return _ORDER.index("mult")
     if isinstance(part, Bracketed):
-        return 2 if part.front else len(_ORDER) + 2
+        return _AFTER_NUMBERS if part.front else len(_ORDER) + 2
     if isinstance(part, Bracket):
         return _ORDER.index("data")
-    return _ORDER.index(role_of(part)) if isinstance(part, Sym) else len(_ORDER) + int(isinstance(part, Vec))
+    if isinstance(part, Sym):
+        return _ORDER.index(role_of(part)) if part.whole is None else _AFTER_NUMBERS
+    return len(_ORDER) + int(isinstance(part, Vec))
 
 
 def _simple(coefficient: Fraction, factors: list[tuple[Part, int]], naming: Naming) -> e.Expr:
@@ -157,7 +160,7 @@ def _powered(part: Part, power: int, naming: Naming) -> e.Expr:
 
 def factor(part: Part, naming: Naming) -> e.Expr:
     if isinstance(part, Sym):
-        return naming.symbol(part)
+        return naming.symbol(part) if part.whole is None else formula(part.whole, naming)
     if isinstance(part, Vec):
         return naming.vector(part)
     if isinstance(part, Bracketed):

@@ -178,7 +178,11 @@ def _number(poly: Poly, solution: Solution) -> float:
             if not isinstance(factor, Sym) or factor.args or factor.role not in ("param", "size"):
                 return float("nan")
             known = solution.parameters if factor.role == "param" else solution.bound.sizes
-            value *= float(known.get(factor.name, factor.name)) ** power
+            if factor.whole is not None:
+                base = _number(factor.whole, solution)
+            else:
+                base = float(known.get(factor.name, factor.name))
+            value *= base**power
         total += value
     return total
 

@@ -55,6 +55,8 @@ class World:
         return env[term]
 
     def scalar(self, symbol: Sym, env: Mapping[int | str, int]) -> Fraction:
+        if symbol.whole is not None:
+            return self.of(symbol.whole)
         places = tuple(self.place(a, env) for a in symbol.args)
         for guard in symbol.support:
             if not self._holds(guard, dict(enumerate(places))):

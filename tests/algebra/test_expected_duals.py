@@ -150,10 +150,7 @@ def test_elastic_net_conjugate(seed: int) -> None:
     tau, lam = Fraction(1, 3), Fraction(3, 2)
     world = World(seed, {"l": 3, "d": 2})
     world.values["param", "tau", ()], world.values["param", "lambda", ()] = tau, lam
-    (definition,) = dual.definitions
-    price = world.of(definition.value)
-    assert price == lam * (1 - tau)
-    world.values["param", definition.symbol.name, ()] = price
+    assert not dual.definitions
     beta = [world.number("mult", "squared", (i,)) for i in range(3)]
     total = sum((world.number("data", "y", (i,)) * b - b * b / 4 for i, b in enumerate(beta)), Fraction(0))
     for j in range(2):

@@ -10,6 +10,7 @@ import pytest
 from read_duals import normal_row, shipped
 from short_specs import CLASSES, HINGE, MARGIN, NUMBERS, SVM, derived, spec
 
+from kdsl.algebra.composites import inverse_of
 from kdsl.algebra.derivation import Derivation, derive
 from kdsl.algebra.dual import Dual
 from kdsl.algebra.poly import Poly, collect
@@ -36,6 +37,9 @@ class Renaming:
 
     def factor(self, factor: Factor) -> Factor:
         match factor:
+            case Sym(whole=Poly() as whole):
+                (renamed_sum,) = inverse_of(self.poly(whole)).factors()
+                return renamed_sum
             case Sym():
                 support = tuple(sorted(self.factor(b) for b in factor.support))  # type: ignore[type-var]
                 args = tuple(map(self.index, factor.args))

@@ -392,6 +392,20 @@ def test_walls_stand_at_the_bounds_of_the_multiplier() -> None:
     assert plot.loss("loss_pinball", {"tau": 0.3}).axes[0].get_title(loc="left") == "pinball,\ntau = 0.3"
 
 
+def test_a_loss_that_divides_by_a_difference_is_drawn() -> None:
+    text = """index i in 1..l
+data x[i] : input, y[i] : real
+param tau : in (0, 1) = 0.75
+kernel k = linear
+var w : H(k)
+loss steep(r; tau) = square(pos(r))/(1 - tau) + square(pos(-r))
+minimize 1/2 ||w||^2 + sum[i] steep(y[i] - <w, phi(x[i])>; tau)
+predict value(t) = <w, phi(t)>
+"""
+    t, value = (np.asarray(d) for d in named(plot.loss(parse_spec(text)).axes[0])["function"].get_data())
+    assert value == pytest.approx(np.where(t > 0, 4.0, 1.0) * t**2)
+
+
 def test_logistic_has_the_entropy_for_its_conjugate() -> None:
     right = plot.loss("loss_logistic").axes[1]
     u, conjugate = (np.asarray(d) for d in named(right)["function"].get_data())

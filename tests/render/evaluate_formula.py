@@ -51,6 +51,8 @@ class Reader:
         yield from (side for side in sides if isinstance(side, Sym) and side.role != "number")
         if isinstance(factor, Inner):
             yield from (factor.left, factor.right)
+        elif isinstance(factor, Sym) and factor.whole is not None:
+            yield from (symbol for part in factor.whole.factors() for symbol in self._symbols(part))
         elif not isinstance(factor, Bracket):
             yield factor
 
