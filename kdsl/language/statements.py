@@ -364,25 +364,37 @@ def _loss_in_constraint(env: Environment, title: str, side: Expr, function: str)
 
 def _norm_in_constraint(env: Environment, constraint: ConstraintDecl, side: Expr) -> None:
     norm = next((part for part in walk(side) if isinstance(part, Norm)), side)
-    other = _other(constraint.comparison, side)
+    other, written = _other(constraint.comparison, side), env.text(norm)
     value, relation = constant(other), constraint.comparison.relation
-    squared = "the square of the other side"
-    also: tuple[Label, ...] = ()
-    remedy = ""
-    if value is not None or isinstance(other, Name):
-        squared = str(value * value) if value is not None else f"{env.text(other)}^2"
     symbol = env.symbols.get(other.id) if isinstance(other, Name) else None
-    if symbol is not None and symbol.kind == "parameter" and _bounded_above(constraint.comparison, side):
-        also = (Label(symbol.span, "may be negative"),)
-        remedy = f", or declare {symbol.name} : real >= 0"
+    parameter = symbol if symbol is not None and symbol.kind == "parameter" else None
+    bounded = _bounded_above(constraint.comparison, side)
+    also: tuple[Label, ...] = ()
+    if side is norm and not bounded and relation != "=":
+        why = f"the points that leave {written} large do not form a convex set"
+        help = "bound an inner product from below, as a margin does, and penalise the norm"
+    elif side is norm and (parameter is not None or (value is not None and value >= 0)):
+        why = "with the square the constraint is quadratic, and its multiplier folds into the dual"
+        help = f"write {written}^2 {relation} " + (f"{env.text(other)}^2" if value is None else str(value * value))
+        if parameter is not None and bounded:
+            also = (Label(parameter.span, "may be negative"),)
+            help += f", or declare {parameter.name} : real >= 0"
+    else:
+        why = (
+            "in a constraint a norm stands alone under a number or a parameter, and is squared with it; anything else "
+            "is a second-order cone, which is derived in objectives only"
+        )
+        plain = isinstance(norm, Norm) and isinstance(norm.argument, (Name, Item))
+        help = f"put a multiple of {written} into the objective, or bound its square" if plain else "bound its square"
+        help += f": {written}^2 <= r, where r may hold unknowns that are not squared"
     env.error(
         "K322",
-        f"`{env.text(norm)}` is not squared in `{constraint.label.id}`",
+        f"`{written}` is not squared in `{constraint.label.id}`",
         norm.span,
         "a norm, not its square",
         also=also,
-        why="with the square the constraint is quadratic, and its multiplier folds into the dual",
-        help=f"write {env.text(norm)}^2 {relation} {squared}{remedy}",
+        why=why,
+        help=help,
     )
 
 
