@@ -153,7 +153,7 @@ class _Trial:
         unknowns = _CvxpyUnknowns(self._derivation, self._instance)
         interpreter = Interpreter(self._derivation.model, self._instance, unknowns.readers, CvxpyArithmetic())
         constraints = _constraints(self._derivation, interpreter, unknowns)
-        objective = disciplined(cvxpy.Constant(0.0) + interpreter.objective())
+        objective = disciplined(cvxpy.Expression.cast_to_const(interpreter.objective()))
         if constraints is None or not objective.is_convex():
             self.local = True
             return self._local_optimum(tilt)
@@ -479,10 +479,13 @@ class _FloatUnknowns:
 
 def _constraints(derivation: Derivation, interpreter: Interpreter, unknowns: _CvxpyUnknowns) -> list[Any] | None:
     """The primal's constraints; None where one of them is convex only after a change of variable."""
+    import cvxpy
+
     constraints = list(unknowns.signs)
     for constraint in derivation.model.constraints:
         ball = any(c.label == constraint.label and c.tight for c in derivation.primal.conditions)
-        for _, relation, gap in interpreter.gaps(constraint):
+        for _, relation, found in interpreter.gaps(constraint):
+            gap = cvxpy.Expression.cast_to_const(found)  # max(r, 0) <= 3 has a branch without an unknown
             if relation == "=" and not ball:
                 constraints.append(gap == 0)
             elif not gap.is_convex():

@@ -170,11 +170,12 @@ def _conditions(translator: Translator, constraint: m.Constraint, taken: Set[str
 
 
 def _branches(node: s.Expr, equality: bool) -> Iterable[tuple[s.Expr, int]]:
-    """max(a, b) <= c is a <= c and b <= c; abs(a) <= c is a <= c and -a <= c."""
-    if not equality and isinstance(node, s.Call) and node.function.id == "max":
+    """max(a, b) <= c is a <= c and b <= c; abs(a) <= c is a <= c and -a <= c; pos(a) <= c is a <= c and 0 <= c."""
+    function = node.function.id if isinstance(node, s.Call) and not equality else ""
+    if isinstance(node, s.Call) and function == "max":
         return [(argument, 1) for argument in node.arguments]
-    if not equality and isinstance(node, s.Call) and node.function.id == "abs":
-        return [(node.arguments[0], 1), (node.arguments[0], -1)]
+    if isinstance(node, s.Call) and function in ("abs", "pos"):
+        return [(node.arguments[0], 1), (node.arguments[0], -1 if function == "abs" else 0)]
     return [(node, 1)]
 
 

@@ -417,11 +417,13 @@ def _huberized(math: Arithmetic, short: Any, delta: float) -> Any:
 
 
 def _branches(small: s.Expr, large: s.Expr) -> list[tuple[s.Expr, s.Expr]]:
-    """max(a, b) <= c is a <= c and b <= c, abs(a) <= c is a <= c and -a <= c, ||v|| <= c is ||v||^2 <= c^2."""
+    """max(a, b) <= c is a <= c and b <= c, abs(a) is max(a, -a), pos(a) max(a, 0), and ||v|| <= c is ||v||^2 <= c^2."""
     if isinstance(small, s.Call) and small.function.id == "max":
         return [(argument, large) for argument in small.arguments]
     if isinstance(small, s.Call) and small.function.id == "abs":
         return [(small.arguments[0], large), (s.Neg(small.arguments[0]), large)]
+    if isinstance(small, s.Call) and small.function.id == "pos":
+        return [(small.arguments[0], large), (s.Number("0"), large)]
     if isinstance(small, s.Norm):
         return [(s.Pow(small, 2), s.Pow(large, 2))]
     return [(small, large)]

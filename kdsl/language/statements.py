@@ -33,6 +33,7 @@ from kdsl.language.syntax import (
 from kdsl.language.values import Choice, Member, Real, Sign, Type, Unknown, Vector, describe
 from kdsl.language.walk import top_terms, walk
 
+SPLIT = ("abs", "max", "pos")  # under a bound each is one constraint for each of its pieces
 PREDICT_KINDS = ("label", "class", "value", "score", "novelty", "probability")
 
 
@@ -312,10 +313,10 @@ def _numbers(env: Environment, constraint: ConstraintDecl, title: str, sides: li
                 _norm_in_constraint(env, constraint, written)
                 return
             continue
-        if side.atom and bounded and isinstance(written, Call) and written.function.id in ("abs", "max"):
+        if side.atom and bounded and isinstance(written, Call) and written.function.id in SPLIT:
             continue
         if side.atom:
-            _loss_in_constraint(env, title, written, side.atom)
+            _loss_in_constraint(env, title, written, side.atom, bounded)
             return
     if not degrees:
         env.error(
@@ -345,9 +346,16 @@ def _never_negative(env: Environment, expression: Expr) -> bool:
     return value is not None and value >= 0
 
 
-def _loss_in_constraint(env: Environment, title: str, side: Expr, function: str) -> None:
+def _loss_in_constraint(env: Environment, title: str, side: Expr, function: str, bounded: bool) -> None:
     call = next((part for part in walk(side) if isinstance(part, Call) and part.function.id == function), side)
-    split = function in ("abs", "max")
+    split = function in SPLIT
+    help = "bound a slack from below by each of its pieces, or penalise it in the objective"
+    total = next((part for part in walk(side) if isinstance(part, Sum) and any(p is call for p in walk(part))), None)
+    if split and total is not None and bounded:
+        member = f"s[{','.join(name.id for name in total.indices)}]"
+        help = f"bound each by an unknown, {function}(...) <= {member}, and write {member} in its place in the sum"
+    elif split:
+        help = f"write it as {function}(...) <= c, with everything else in c"
     env.error(
         "K331",
         f"`{function}` stands in the constraint `{title}`",
@@ -356,9 +364,7 @@ def _loss_in_constraint(env: Environment, title: str, side: Expr, function: str)
         why=f"{function}(...) <= c is one constraint for each of its pieces; in any other place it is not"
         if split
         else "each constraint gets a multiplier, and a piecewise function is not one constraint",
-        help=f"write it as {function}(...) <= c, with everything else in c"
-        if split
-        else "bound a slack from below by each of its pieces, or penalise it in the objective",
+        help=help,
     )
 
 
