@@ -11,7 +11,7 @@ from kdsl.algebra.losses import degree_in_unknowns
 from kdsl.algebra.poly import Monomial, Poly, derivative, substitute
 from kdsl.algebra.primal import Primal, Reformulation, Unknown
 from kdsl.algebra.signs import Domains, Range
-from kdsl.algebra.terms import Bracket, Factor, Index, Inner, Sym, Vec
+from kdsl.algebra.terms import Bracket, Factor, Index, Inner, Sym, Vec, leaves_of
 from kdsl.language.diagnostics import Diagnostic, Label
 from kdsl.language.model import Model
 
@@ -49,10 +49,33 @@ def check_convexity(primal: Primal, model: Model) -> tuple[Primal, list[Diagnost
                     f"`{condition.label}` is not a convex constraint",
                     (Label(span, "its <= form curves the wrong way"),),
                     "with everything brought to the side g <= 0, g must be convex in the unknowns together",
-                    "turn the inequality round, or check the sign of the quadratic terms",
+                    _constraint_remedy(primal, condition.body),
                 )
             )
     return primal, problems
+
+
+def _constraint_remedy(primal: Primal, body: Poly) -> str:
+    unsigned = next((r for r, _ in _candidates(primal, signed=True) if body.mentions(r.name, ("var",))), None)
+    if unsigned is not None and _shifted(primal, signed=True) is not primal:
+        name = unsigned.shown
+        return f"declare `{name} : real`, without a sign: {name} less the squared norm can then take its place"
+    squares = [(f, c) for m, c in body.terms.items() for f, p in m.factors if isinstance(f, Sym) and p == 2]
+    falling = [f.name for f, c in squares if f.role == "var" and c < 0]
+    if falling and any(c > 0 for m, c in body.terms.items() if degree_in_unknowns(m) == 2):
+        name = falling[0]
+        return (
+            f"what bounds a square is not squared itself: let an unknown stand for {name}^2, or a parameter for {name}"
+        )
+    if _multiplies(body):
+        return "a product of two different unknowns is not convex by itself: make one of them a parameter"
+    return "turn the inequality round, or check the sign of the quadratic terms"
+
+
+def _multiplies(body: Poly) -> bool:
+    """Whether body has a product of two different unknowns, but no square."""
+    quadratic = [m for m in body.terms if degree_in_unknowns(m) == 2]
+    return bool(quadratic) and not any(_square(m) for m in quadratic)
 
 
 def _objective_fault(primal: Primal, model: Model) -> Diagnostic:
@@ -64,13 +87,23 @@ def _objective_fault(primal: Primal, model: Model) -> Diagnostic:
         for factor, _ in monomial.factors
         if isinstance(factor, Sym) and factor.role in ("loss", "norm") and coefficient < 0
     ]
-    verb = "maximises" if primal.sense < 0 else "minimises"
-    what = "a convex function" if primal.sense < 0 else "a function that is not convex"
-    hint = (
-        f"`{falling[0]}` is convex and would have to be minimised: change the sign or the sense"
-        if falling
-        else "check the signs of the squares; a product of two different unknowns is not convex by itself"
-    )
+    verb, shape = ("maximises", "concave") if primal.sense < 0 else ("minimises", "convex")
+    what = "a convex function" if primal.sense < 0 and falling else f"a function that is not {shape}"
+    if falling:
+        hint = f"`{falling[0]}` is convex and would have to be minimised: change the sign or the sense"
+    elif primal.sense > 0 and (matrix := _matrix(primal.objective)) is not None:
+        return Diagnostic(
+            "K402",
+            f"the objective is convex for some matrices `{matrix}` only",
+            (Label(span, "a quadratic form of scores"),),
+            "that a matrix of the data is positive semidefinite cannot be declared",
+            "write a penalty of differences, which is convex: 1/2 * sum[p, q] W[p,q] * (f(x[p]) - f(x[q]))^2 with "
+            "`W[p, q] : real >= 0` is the form of the Laplacian of the weights W",
+        )
+    elif (unsure := _unsure(primal)) is not None:
+        return _unsure_fault(unsure, model)
+    else:
+        hint = "check the signs of the squares; a product of two different unknowns is not convex by itself"
     return Diagnostic(
         "K402",
         f"the objective {verb} {what}",
@@ -78,6 +111,43 @@ def _objective_fault(primal: Primal, model: Model) -> Diagnostic:
         "only a convex function has a dual that reaches its minimum, and a minimum that can be certified",
         hint,
     )
+
+
+def _unsure(primal: Primal) -> Sym | None:
+    """A datum or a parameter of which the domain leaves open whether it keeps a convex term convex."""
+    domains = primal.domains
+    for monomial, coefficient in primal.objective.terms.items():
+        atoms = [f for f, _ in monomial.factors if isinstance(f, Sym) and f.role in ("loss", "norm")]
+        square = _square(monomial)
+        price = _without(monomial, coefficient, atoms or ([square] if square is not None else []))
+        if (atoms or square is not None) and not domains.non_negative(price) and not domains.non_negative(-price):
+            for factor, power in monomial.factors:
+                if isinstance(factor, Sym) and factor.role in ("param", "data") and power % 2:
+                    value = Poly.of(factor)
+                    if not domains.non_negative(value) and not domains.non_negative(-value):
+                        return factor
+    return None
+
+
+def _unsure_fault(symbol: Sym, model: Model) -> Diagnostic:
+    declared = next(d for d in (*model.data, *model.parameters) if d.name == symbol.name)
+    return Diagnostic(
+        "K402",
+        f"the objective is not certain to be convex: `{symbol.name}` may be negative",
+        (Label(declared.span, "of any sign"), Label(model.objective.span, "multiplies a convex term")),
+        "a convex function times a negative number is not convex",
+        f"declare {symbol.name} : real >= 0",
+    )
+
+
+def _matrix(poly: Poly) -> str | None:
+    """A datum of two bound indices that multiplies two scores or unknowns: a quadratic form with a matrix of data."""
+    for monomial in poly.terms:
+        if degree_in_unknowns(monomial) == 2 and _square(monomial) is None:
+            for factor, _ in monomial.factors:
+                if isinstance(factor, Sym) and factor.role == "data" and len(set(leaves_of(factor))) == 2:
+                    return factor.name
+    return None
 
 
 def is_convex(poly: Poly, domains: Domains) -> bool:
@@ -244,9 +314,12 @@ def _semidefinite(matrix: list[list[Fraction]]) -> bool:
 # ------------------------------------------------------- the radius, shifted
 
 
-def _shifted(primal: Primal) -> Primal:
-    """R = rho + ||c||^2 where the conditions see only ||c||^2 - R: they become linear, the objective convex."""
-    for radius, centre in _candidates(primal):
+def _shifted(primal: Primal, signed: bool = False) -> Primal:
+    """R = rho + ||c||^2 where the conditions see only ||c||^2 - R: they become linear, the objective convex.
+
+    signed: what that would make of an R that has a sign, whose condition it turns into another.
+    """
+    for radius, centre in _candidates(primal, signed):
         assert isinstance(radius.symbol, Sym)
         new = radius._replace(name=f"{radius.name} - ||{centre.name}||^2", origin="shifted", shown=radius.name)
         assert isinstance(new.symbol, Sym) and isinstance(centre.symbol, Vec)
@@ -257,7 +330,8 @@ def _shifted(primal: Primal) -> Primal:
         def shift(body: Poly, symbol: Sym = symbol, value: Poly = value) -> Poly:
             return substitute(body, symbol, value)
 
-        conditions = tuple(c._replace(body=shift(c.body)) for c in primal.conditions)
+        kept = [c for c in primal.conditions if not (c.kind == "sign" and c.body.mentions(radius.name, ("var",)))]
+        conditions = tuple(c._replace(body=shift(c.body)) for c in kept)
         objective = shift(primal.objective)
         if is_convex(objective, primal.domains) and all(is_convex(c.body, primal.domains) for c in conditions):
             reformulation = Reformulation(
@@ -275,12 +349,13 @@ def _shifted(primal: Primal) -> Primal:
     return primal
 
 
-def _candidates(primal: Primal) -> Iterator[tuple[Unknown, Unknown]]:
-    """Pairs (scalar without a sign, Hilbert variable) over the same sets."""
-    signed = {name for c in primal.conditions if c.kind == "sign" for _, name in c.body.symbols()}
+def _candidates(primal: Primal, signed: bool = False) -> Iterator[tuple[Unknown, Unknown]]:
+    """Pairs (scalar without a sign, unless `signed`, Hilbert variable) over the same sets."""
+    held = {name for c in primal.conditions if c.kind == "sign" for _, name in c.body.symbols()}
     for radius in primal.unknowns:
         for centre in primal.unknowns:
-            plain = radius.space is None and radius.name not in signed and radius.origin == "declared"
+            free = signed == (radius.name in held)
+            plain = radius.space is None and free and radius.origin == "declared"
             alike = (radius.sets, radius.support) == (centre.sets, centre.support)
             if plain and centre.space is not None and alike:
                 assert isinstance(radius.symbol, Sym)

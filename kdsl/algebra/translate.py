@@ -237,7 +237,7 @@ class Translator:
 
     def reciprocal(self, value: Poly, node: s.Expr) -> Poly:
         """1/value, of a sum where it is a number other than 0 for all that is declared."""
-        named = "give it a name of its own: `param c : in (0, inf)`, or a datum of such a domain where it has an index"
+        named = "give it a name, that of a parameter or, where it has an index, of a datum: `c : in (0, inf)`"
         try:
             inverse = inverse_of(value)
         except ValueError:

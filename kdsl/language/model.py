@@ -64,7 +64,7 @@ class Kernel(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A primal unknown: real (in `interval`, whose ends are 0 or infinite) or a vector of the space of `kernel`.
+    """A primal unknown: real (in `interval`, which is closed) or a vector of the space of `kernel`.
 
     `indices` are the index names it was declared with, `where` the filter that they carry.
     """
