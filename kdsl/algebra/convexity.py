@@ -59,7 +59,7 @@ def _constraint_remedy(primal: Primal, body: Poly) -> str:
     unsigned = next((r for r, _ in _candidates(primal, signed=True) if body.mentions(r.name, ("var",))), None)
     if unsigned is not None and _shifted(primal, signed=True) is not primal:
         name = unsigned.shown
-        return f"declare `{name} : real`, without a sign: {name} less the squared norm can then take its place"
+        return f"declare {name} without a sign: {name} less the squared norm can then take its place"
     squares = [(f, c) for m, c in body.terms.items() for f, p in m.factors if isinstance(f, Sym) and p == 2]
     falling = [f.name for f, c in squares if f.role == "var" and c < 0]
     if falling and any(c > 0 for m, c in body.terms.items() if degree_in_unknowns(m) == 2):
@@ -97,8 +97,8 @@ def _objective_fault(primal: Primal, model: Model) -> Diagnostic:
             f"the objective is convex for some matrices `{matrix}` only",
             (Label(span, "a quadratic form of scores"),),
             "that a matrix of the data is positive semidefinite cannot be declared",
-            "write a penalty of differences, which is convex: 1/2 * sum[p, q] W[p,q] * (f(x[p]) - f(x[q]))^2 with "
-            "`W[p, q] : real >= 0` is the form of the Laplacian of the weights W",
+            "write a penalty of differences: (f(x[p]) - f(x[q]))^2 times W[p,q], summed and halved, is convex where no "
+            "weight is negative, and is the form of the Laplacian of the weights W",
         )
     elif (unsure := _unsure(primal)) is not None:
         return _unsure_fault(unsure, model)
@@ -130,11 +130,11 @@ def _unsure(primal: Primal) -> Sym | None:
 
 
 def _unsure_fault(symbol: Sym, model: Model) -> Diagnostic:
-    declared = next(d for d in (*model.data, *model.parameters) if d.name == symbol.name)
+    spans = {**{d.name: d.span for d in model.data}, **{p.name: p.span for p in model.parameters}}
     return Diagnostic(
         "K402",
         f"the objective is not certain to be convex: `{symbol.name}` may be negative",
-        (Label(declared.span, "of any sign"), Label(model.objective.span, "multiplies a convex term")),
+        (Label(spans[symbol.name], "of any sign"), Label(model.objective.span, "multiplies a convex term")),
         "a convex function times a negative number is not convex",
         f"declare {symbol.name} : real >= 0",
     )
