@@ -38,7 +38,8 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
         raise fail(
             "K404",
             f"nothing holds `{unknown.shown}`: no constraint bounds it and its norm costs nothing",
-            f"the Lagrangian is linear in {unknown.shown}, so its minimum is minus infinity",
+            f"the Lagrangian is linear in {unknown.shown}, so no multipliers tell what it is, and its scores at the "
+            "points do not hold what of it is orthogonal to all of them",
             f"add a penalty such as 1/2 ||{unknown.shown}||^2, or a bound on the norm",
             unknown.span,
             "free to move",
