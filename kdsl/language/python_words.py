@@ -6,7 +6,7 @@ import re
 
 from kdsl.language.diagnostics import Diagnostic
 
-_OPTION = re.compile(r"`--?([A-Za-z][a-z-]*)(?: ([^`]+))?`")
+_OPTION = re.compile(r"`(?:--(?=[a-z])|-(?=D [\w']+=))([A-Za-z][a-z-]*)(?: ([^`]+))?`")  # not `-B`, of a spec
 _ENTRY = re.compile(r"([\w']+)[=:](.+)")
 _KEYWORDS = {"D": "params", "bind": "bindings"}  # the others are called as their option is
 _BLANKS = ("...", "FILE", "NAME")

@@ -74,6 +74,7 @@ def test_a_problem_without_a_solution_says_why_in_another_process_too() -> None:
         ("`--drop-missing`", "`drop_missing=True`"),
         ("`--features`", "`features=`"),
         ("`kdsl derive --verify`", "`kdsl derive --verify`"),
+        ("the domain that ends at `-B`", "the domain that ends at `-B`"),
     ],
 )
 def test_options_become_keywords(option: str, keyword: str) -> None:
