@@ -127,7 +127,8 @@ def as_array(value: Any, source: str) -> Array:
             "K515",
             f"{source}: an array of {array.ndim} dimensions",
             "a table has rows and columns",
-            "reshape it to one row for each example: `X.reshape(len(X), -1)`",
+            "give one row for each point: `X.reshape(len(X), -1)`, or for points of two indices "
+            "`X.reshape(-1, X.shape[-1])`",
         )
     return array
 
