@@ -32,7 +32,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     if not gradient:
         return state
     if any((symbol, 1) not in monomial.factors for monomial in own.terms):
-        raise _coupled(unknown)
+        raise _coupled(unknown, own)
     curvature = divided(own, symbol)
     if not curvature:
         raise fail(
@@ -52,7 +52,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     linear = dot(Poly.of(symbol), rest) if rest else Poly()
     _, untouched = state.body.split(lambda monomial: contains(monomial, symbol))
     if (square + linear).sum(unknown.indices, unknown.sets, support) + untouched != state.body:
-        raise _coupled(unknown)
+        raise _coupled(unknown, own)
     state, folded = _folded(state, curvature, unknown)
     if not folded:
         raise fail(
@@ -87,14 +87,29 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     )
 
 
-def _coupled(unknown: Unknown) -> Exception:
+def _coupled(unknown: Unknown, own: Poly) -> Exception:
+    """own: the part of the gradient that mentions the unknown again."""
+    met = [
+        v for f in own.factors() for v in ((f.left, f.right) if isinstance(f, Inner) else (f,)) if isinstance(v, Vec)
+    ]
+    if any(isinstance(f, Inner) and f.left.feature != f.right.feature for f in own.factors()):
+        help = (
+            "give a score that is squared in a constraint an unknown of its own, r[i], and an equation that defines it"
+        )
+    elif any(v.name == unknown.name and v.args != unknown.indices for v in met):
+        member = f"{unknown.shown}[{','.join(unknown.indices)}]"
+        help = (
+            "a norm of several members together is not derived: give what they share a variable of its own, "
+            f"u + {member} in place of {member}, and penalise u and each {member}"
+        )
+    else:
+        help = "write the penalty as a sum of squared norms of separate variables"
     return fail(
         "K407",
         f"the members of `{unknown.shown}` multiply one another, or another Hilbert variable, in a way that has no "
         "closed form",
         "completing the square needs one squared norm for each index",
-        "write the penalty as a sum of squared norms of separate variables; give a score that is squared in a "
-        "constraint an unknown of its own, r[i], and an equation that defines it",
+        help,
         unknown.span,
     )
 

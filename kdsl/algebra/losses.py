@@ -342,6 +342,13 @@ def _called(translator: Translator, node: s.Call, values: list[Plq], scope: Scop
             return plq.maximum(values[0], zero, domains)
         case "square":
             return plq.multiplied(values[0], values[0], domains)
+        case name if name not in translator.losses and name in LOSSES_BY_NAME and LOSSES_BY_NAME[name].entropy:
+            raise Untranslatable(
+                node,
+                f"`{name}` inside another function",
+                "a loss is made of quadratic pieces, and this one has none",
+                "let it stand in the objective itself, with what is added to it beside it",
+            )
         case name if name in translator.losses or name in LOSSES_BY_NAME:
             raise Untranslatable(node, "a loss inside a loss: write its definition out")
         case name:

@@ -12,7 +12,7 @@ from kdsl.algebra.poly import Poly, collect, derivative, place_support, substitu
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.state import State, contains, divided, fail, inner_first, is_zero, mentions_multiplier
 from kdsl.algebra.steps import Equation, Partial, Step
-from kdsl.algebra.terms import Bracket, Sym, leaves_of
+from kdsl.algebra.terms import Bracket, Inner, Sym, leaves_of
 from kdsl.language.diagnostics import KdslError
 
 
@@ -37,11 +37,14 @@ def _solved(state: State, unknown: Unknown, symbol: Sym, gradient: Poly) -> Stat
         square.sum(unknown.indices, unknown.sets, place_support(unknown.support, unknown.indices)) + untouched
         != state.body
     ):
+        kernel = any(isinstance(f, Inner) for f in own.factors())
         raise fail(
             "K407",
             f"`{unknown.shown}` is coupled with itself across its index",
             "completing the square needs one square for each index",
-            "introduce a scalar for the sum that is squared, with a constraint that defines it",
+            "a quadratic form with a kernel is the dual of a problem in the vector that is squared: state that one"
+            if kernel
+            else "introduce a scalar for the sum that is squared, with a constraint that defines it",
             unknown.span,
         )
     if not state.domains().non_negative(curvature):
