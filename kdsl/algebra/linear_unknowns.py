@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdsl.algebra.dual import DualVariable, Eliminated, Row
-from kdsl.algebra.poly import Poly, derivative
+from kdsl.algebra.poly import Poly, collect, derivative, place_support
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.state import State, contains, divided, fail, is_zero, mentions_multiplier, mentions_unknown
 from kdsl.algebra.steps import Equation, Partial, Step
@@ -116,6 +116,9 @@ def rows_to_bounds(state: State) -> State:
         bound = _bound(state, row)
         if bound is not None:
             variable, lower, upper = bound
+            if lower is not None and lower == upper and not _occurs(state, variable, row):
+                state = _fixed(state, variable, lower, row)
+                continue
             changed = variable._replace(
                 lower=variable.lower if lower is None else lower, upper=variable.upper if upper is None else upper
             )
@@ -133,6 +136,32 @@ def rows_to_bounds(state: State) -> State:
                 variables=tuple(changed if v.label == variable.label else v for v in state.variables),
             )
     return state
+
+
+def _occurs(state: State, variable: DualVariable, apart: Row) -> bool:
+    """Whether a multiplier stands in the dual, a row apart."""
+    bodies = [state.body, *(row.body for row in state.rows if row is not apart)]
+    bodies += [poly for cone in state.cones for poly in (cone.body, cone.radius)]
+    bodies += [definition.value for definition in state.definitions] + [e.value for e in state.expansions]
+    labels = {term.label for term in state.conjugates} | {term.label for term in state.entropies}
+    return variable.label in labels or any(body.mentions(variable.label, ("mult", "abs")) for body in bodies)
+
+
+def _fixed(state: State, variable: DualVariable, value: Poly, row: Row) -> State:
+    """The state without a multiplier that its row leaves one value, and that occurs in no other place."""
+    where = (variable.indices, variable.sets, variable.support)
+    step = Step(
+        "box",
+        "A row with one entry is the value of a multiplier",
+        (f"what the condition on `{row.origin}` leaves",),
+        (Equation(Poly.of(variable.symbol), "=", value, *where),),
+    )
+    return state.stepped(
+        step,
+        rows=tuple(r for r in state.rows if r is not row),
+        variables=state.without(variable.label),
+        eliminated=(*state.eliminated, Eliminated(variable.label, value)),
+    )
 
 
 def _bound(state: State, row: Row) -> tuple[DualVariable, Poly | None, Poly | None] | None:
@@ -153,7 +182,7 @@ def _bound(state: State, row: Row) -> tuple[DualVariable, Poly | None, Poly | No
     if not (positive or negative):
         return None
     names_at = dict(zip(row.indices, variable.indices, strict=True))
-    value = (-(rest * coefficient.inverse())).rename(dict(names_at))
+    value = _inside((-(rest * coefficient.inverse())).rename(dict(names_at)), variable)
     if row.equality:
         settled = variable.upper is None and (variable.lower is None or state.domains().non_negative(value))
         return (variable, value, value) if settled else None
@@ -161,6 +190,14 @@ def _bound(state: State, row: Row) -> tuple[DualVariable, Poly | None, Poly | No
         return (variable, None, value) if variable.upper is None else None
     tighter = variable.lower is None or (is_zero(variable.lower) and state.domains().non_negative(value))
     return (variable, value, None) if tighter else None
+
+
+def _inside(value: Poly, variable: DualVariable) -> Poly:
+    """value without the filters that the family of the variable has already."""
+    filters = place_support(variable.support, variable.indices)
+    return collect(
+        (m.binders, tuple(item for item in m.factors if item[0] not in filters), c) for m, c in value.terms.items()
+    )
 
 
 def _holds_elsewhere(state: State, row: Row, variable: DualVariable, rest: Poly) -> bool:

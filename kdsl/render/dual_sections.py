@@ -64,7 +64,7 @@ def _conjugates(dual: Dual, naming: Naming) -> list[tuple[e.Expr, e.Expr, Conjug
 
 
 def _squared(radius: e.Expr) -> e.Expr:
-    return e.Power(radius, 2)
+    return e.Numeral(radius.value**2) if isinstance(radius, e.Numeral) else e.Power(radius, 2)
 
 
 def dual_objective(dual: Dual, naming: Naming) -> e.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
@@ -44,7 +44,7 @@ class Naming(NamedTuple):
         chosen = []
         declared = {letter for letters in self.letters.values() for letter in letters}
         for size in sets:
-            fresh = [c for c in _fresh(size, self) if c not in self.taken and c not in declared]
+            fresh = _fresh(size, self, {*self.taken, *declared})
             pool = [*self.letters.get(size, ()), *fresh]
             number = 1
             while all(c in used for c in pool):
@@ -128,14 +128,15 @@ class Naming(NamedTuple):
         return Ident("kappa") if self.single_kernel else Ident("kappa", (), "", space)
 
 
-def _fresh(size: str, naming: Naming) -> tuple[str, ...]:
-    """Letters for further indices of a set; ranges that share a page share them out."""
-    if size in naming.labelled:
-        return _FRESH_LABELS
+def _fresh(size: str, naming: Naming, taken: Collection[str]) -> tuple[str, ...]:
+    """Letters for further indices of a set; ranges that share a page share out those that are not taken."""
+    letters = _FRESH_LABELS if size in naming.labelled else _FRESH
+    free = tuple(letter for letter in letters if letter not in taken)
     ranges = [s for s in naming.letters if s not in naming.labelled]
     if len(ranges) < 2 or size not in ranges:
-        return _FRESH
-    return ("i", "j", *_FRESH[2 + ranges.index(size) :: len(ranges)])
+        return free
+    common = tuple(letter for letter in free if letter in ("i", "j"))
+    return (*common, *free[len(common) + ranges.index(size) :: len(ranges)])
 
 
 def naming_of(derivation: Derivation) -> Naming:

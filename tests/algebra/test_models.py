@@ -118,3 +118,15 @@ def test_one_slack_for_both_sides_is_a_box() -> None:
     beta = next(v for v in dual.variables if "~" in v.label)
     assert beta.upper is not None and beta.lower == -beta.upper
     assert [row.origin for row in dual.rows] == ["b"]
+
+
+def test_a_multiplier_with_one_value_leaves_the_dual() -> None:
+    derivation = derived("evidence/norms_under_a_priced_bound")
+    assert [v.label for v in derivation.dual.variables] == ["hinge"]
+    (gone,) = derivation.eliminated
+    assert gone.label == "one" and gone.value.symbols() == {("param", "C")}
+
+
+def test_a_bound_has_no_filter_that_its_family_has() -> None:
+    (variable,) = derived("evidence/slacks_of_wrong_classes").dual.variables
+    assert variable.support and variable.upper is not None and variable.upper.symbols() == {("param", "C")}

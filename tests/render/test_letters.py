@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from derivations import ROOT
 
 from kdsl import pipeline
 from kdsl.render import html, latex, text
@@ -31,6 +32,18 @@ def test_the_two_ends_of_an_interval_make_one_multiplier_with_a_letter() -> None
     derivation = pipeline.derive(pipeline.parse_spec(INTERVAL))
     assert "maximise    Σᵢ βᵢyᵢ − (7/20)β_b − (1/20)|β_b|" in text.render(derivation)
     assert r"\beta_{b}" in latex.render(derivation) and r"\beta_{\mathrm" not in latex.render(derivation)
+
+
+def test_two_ranges_share_the_letters_that_are_left() -> None:
+    """Residuals are called r, and an input u: the second letter over n is s, not a number."""
+    universum = ROOT / "tests" / "algebra" / "models" / "evidence" / "universum.kspec"
+    printed = text.render(pipeline.derive(pipeline.read_spec(str(universum))))
+    assert "− ½ Σⱼₛ βⱼβₛκ(uⱼ, uₛ)" in printed and "− ½ Σᵢₚ αᵢαₚyᵢyₚκ(xᵢ, xₚ)" in printed
+
+
+def test_the_square_of_a_number_is_one() -> None:
+    spec = COSTS.replace("1/2 ||w||^2", "||w||").replace(" where y[i] {relation}", "")
+    assert "κ(xᵢ, xⱼ) ≤ 1\n" in text.render(pipeline.derive(pipeline.parse_spec(spec)))
 
 
 @pytest.mark.parametrize(
