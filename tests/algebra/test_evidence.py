@@ -126,3 +126,20 @@ def test_squares_that_are_convex_together_are_seen_to_be() -> None:
     assert disciplined(apart).value == pytest.approx(apart.value)
     saddle = cvxpy.sum_squares(u) - 3 * (u @ v) + cvxpy.sum_squares(v)
     assert disciplined(saddle) is saddle
+
+
+def test_a_root_may_hold_a_point_that_no_multiplier_scales() -> None:
+    text = """
+index  i in 1..l, j in 1..m
+data   x[i] : input, y[i] : {-1, 1}, u[j] : input
+param  D : in (0, inf) = 1
+kernel k = rbf(gamma = 0.5)
+var    w : H(k)
+maximize 1/m * sum[j] <w, phi(u[j])> - sum[i] hinge(y[i] * <w, phi(x[i])>)
+subject to
+  ball: ||w|| <= D
+predict value(t) = <w, phi(t)>
+"""
+    derivation = derive(parse_spec(text))
+    assert derivation.dual.roots
+    assert verify(derivation, instances=2).passed
