@@ -1,7 +1,7 @@
 """The `kdsl` command: finds the verb, runs it, and turns whatever happens into an exit code.
 
 0 ok; 1 the model or the data; 2 usage; 3 tolerance, limit or failed verification; 4 environment;
-70 a bug of ours; 130 interrupted.
+5 nothing could be tested; 70 a bug of ours; 130 interrupted.
 """
 
 from __future__ import annotations
