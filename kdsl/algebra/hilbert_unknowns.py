@@ -53,7 +53,7 @@ def _solved(state: State, unknown: Unknown, symbol: Vec) -> State:
     _, untouched = state.body.split(lambda monomial: contains(monomial, symbol))
     if (square + linear).sum(unknown.indices, unknown.sets, support) + untouched != state.body:
         raise _coupled(unknown, own)
-    state, folded = _folded(state, curvature, unknown)
+    state, folded = _folded(state, curvature)
     if not folded:
         raise fail(
             "K404",
@@ -114,7 +114,7 @@ def _coupled(unknown: Unknown, own: Poly) -> Exception:
     )
 
 
-def _folded(state: State, curvature: Poly, unknown: Unknown) -> tuple[State, Poly]:
+def _folded(state: State, curvature: Poly) -> tuple[State, Poly]:
     """The curvature with every row used that makes its multipliers disappear."""
     if not mentions_multiplier(curvature):
         return state, curvature

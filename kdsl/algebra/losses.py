@@ -317,7 +317,7 @@ def _shape(translator: Translator, node: s.Expr, scope: Scope, argument: Poly, d
                 result = plq.multiplied(result, base, domains)
             return result
         case s.Call():
-            return _called(translator, node, [shape(a) for a in node.arguments], scope, domains)
+            return _called(translator, node, [shape(a) for a in node.arguments], domains)
         case s.Name() | s.Item() | s.Inner():
             raise Untranslatable(
                 node, "a loss has one argument, and this is a second one: bound each piece by an unknown of its own"
@@ -328,7 +328,7 @@ def _shape(translator: Translator, node: s.Expr, scope: Scope, argument: Poly, d
             raise Untranslatable(node, "a loss is built from max, abs, pos, square and sums of these")
 
 
-def _called(translator: Translator, node: s.Call, values: list[Plq], scope: Scope, domains: Domains) -> Plq:
+def _called(translator: Translator, node: s.Call, values: list[Plq], domains: Domains) -> Plq:
     zero = plq.constant(Poly())
     match node.function.id:
         case "max":

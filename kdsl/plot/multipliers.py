@@ -56,7 +56,7 @@ def margins(solution: Solved, *, tol: float = 1e-2, columns: int = 1) -> Figure:
     with sheets.printed():
         figure, (axes,) = sheets.sheet(columns, 0.86 if columns == 1 else 0.5)
         limits(axes, plane)
-        draw_regions(axes, plane, ordinate(fit, found, plane))
+        draw_regions(axes, plane, ordinate(found, plane))
         rows: dict[str, Mask] = {
             "free": found.active & ~found.at_bound,
             "bound": found.at_bound,
@@ -67,7 +67,7 @@ def margins(solution: Solved, *, tol: float = 1e-2, columns: int = 1) -> Figure:
         draw(axes, plane, rows["free"] & ~broken, "free", "o", BLUE, BLUE)
         draw(axes, plane, broken, "violators", "D", ORANGE, ORANGE)
         name_violators(axes, plane, tol)
-        axes.set(xlabel=abscissa(fit, found, plane), ylabel=f"${ordinate(fit, found, plane)}$")
+        axes.set(xlabel=abscissa(found, plane), ylabel=f"${ordinate(found, plane)}$")
         sheets.note(axes, remark(plane, tol))
         sheets.legend_below(figure, legend(rows, broken), 3 if columns == 1 and broken.any() else 5)
     return figure
@@ -245,7 +245,7 @@ def remark(plane: Plane, tol: float) -> str:
     )
 
 
-def abscissa(fit: Fit, found: Laws, plane: Plane) -> str:
+def abscissa(found: Laws, plane: Plane) -> str:
     letter = found.target
     words = {
         "sign": f"functional margin ${letter}_i f(x_i)$",
@@ -255,7 +255,7 @@ def abscissa(fit: Fit, found: Laws, plane: Plane) -> str:
     return words + (", from its level" if plane.shifted else "")
 
 
-def ordinate(fit: Fit, found: Laws, plane: Plane) -> str:
+def ordinate(found: Laws, plane: Plane) -> str:
     """The multiplier, or the difference of two, in TeX."""
     sense = -1.0 if found.kind == "sign" else 1.0
     ordered = sorted(found.relations, key=lambda relation: -sense * relation.direction)

@@ -26,7 +26,7 @@ def document(derivation: Derivation, evidence: Evidence | None = None) -> Docume
     model, primal = derivation.model, derivation.primal
     naming = naming_of(derivation)
     sections = (
-        primal_section(model, primal, naming),
+        primal_section(model, naming),
         reformulation_section(primal, naming),
         lagrangian_section(derivation.lagrangian, naming),
         stationarity_section(derivation, naming),

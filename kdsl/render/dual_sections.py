@@ -18,17 +18,15 @@ from kdsl.render.phrases import ZERO, balanced, bound_line, for_all, listed, row
 def dual_sections(derivation: Derivation, naming: Naming) -> list[Section]:
     sections = []
     if derivation.exact != derivation.dual:
-        sections.append(
-            Section("exact", "The dual before folding", tuple(_problem(derivation.exact, derivation, naming)))
-        )
-    blocks = _problem(derivation.dual, derivation, naming)
+        sections.append(Section("exact", "The dual before folding", tuple(_problem(derivation.exact, naming))))
+    blocks = _problem(derivation.dual, naming)
     blocks += [_value_note(derivation)] if derivation.dual.squared or derivation.primal.sense < 0 else []
     blocks += [_tightness(tight, derivation, naming) for tight in derivation.tightness]
     sections.append(Section("dual", "The dual problem", tuple(blocks)))
     return sections
 
 
-def _problem(dual: Dual, derivation: Derivation, naming: Naming) -> list[Block]:
+def _problem(dual: Dual, naming: Naming) -> list[Block]:
     families = e.Listing(tuple(naming.symbol(v.at(())) for v in dual.variables))
     over: Pieces = ("over ", families) if dual.variables else ()
     lines = [Line(None, "", dual_objective(dual, naming), over, "maximise")]

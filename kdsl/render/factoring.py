@@ -128,7 +128,7 @@ def _gathered(terms: list[Term], naming: Naming) -> list[Collected]:
     terms = _shared_coefficients(terms)
     terms = _fused_inners(_completed_squares(terms))
     terms = _paired_squares(terms, naming)
-    terms = _paired_multipliers(terms, naming)
+    terms = _paired_multipliers(terms)
     groups: dict[tuple[object, ...], list[Term]] = {}
     for n, term in enumerate(terms):
         outer = frozenset(_outer(term))
@@ -323,7 +323,7 @@ def _sides(inner: Inner) -> tuple[Vec, Vec] | None:
 # ------------------------------------------------------- pairs of multipliers
 
 
-def _paired_multipliers(terms: list[Term], naming: Naming) -> list[Term]:
+def _paired_multipliers(terms: list[Term]) -> list[Term]:
     """sum alpha^[i] z[i] - sum alpha[i] z[i] is sum (alpha^[i] - alpha[i]) z[i]."""
     groups: dict[tuple[object, ...], list[tuple[Term, Sym]]] = {}
     for n, term in enumerate(terms):

@@ -39,7 +39,7 @@ def notation_section(model: m.Model, naming: Naming, letters: Mapping[str, tuple
         else:
             pieces = [p for over in ranges_of((*index.names, *fresh), sets * (1 + len(fresh)), naming) for p in over]
         rows.append((("index",), tuple(pieces)))
-    rows += [(("data",), _datum(d, model, naming)) for d in model.data]
+    rows += [(("data",), _datum(d, naming)) for d in model.data]
     rows += [(("parameter",), _parameter(p, naming)) for p in model.parameters]
     for kernel in model.kernels:
         points = (e.Ident("x"), e.Ident("z"))
@@ -56,7 +56,7 @@ def _sides(comparison: Comparison, model: m.Model, naming: Naming) -> tuple[e.Ex
     return left, right
 
 
-def _datum(datum: m.Datum, model: m.Model, naming: Naming) -> Pieces:
+def _datum(datum: m.Datum, naming: Naming) -> Pieces:
     subs = tuple(e.Ident(x) for x in naming.index_letters([z.size for z in datum.sets], ()))
     symbol = naming.name(datum.name, subs)
     if datum.kind == "input":
@@ -98,7 +98,7 @@ def _interval(symbol: e.Expr, interval: m.Interval) -> Pieces:
 # ------------------------------------------------------------------------ primal
 
 
-def primal_section(model: m.Model, primal: Primal, naming: Naming) -> Section:
+def primal_section(model: m.Model, naming: Naming) -> Section:
     declared = tuple(naming.name(v.name) for v in model.variables)
     verb = "minimise" if model.sense == "minimize" else "maximise"
     over = ("over ", e.Listing(declared))

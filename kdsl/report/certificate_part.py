@@ -54,7 +54,7 @@ def certificate_section(account: Account) -> Html:
     certificate = account.certificate
     if certificate is None:
         return section("certificate", "Why there is no solution", *_refusal(account))
-    names, worst = _figures(account, certificate), [_residual(r) for r in certificate.residuals]
+    names, worst = _figures(certificate), [_residual(r) for r in certificate.residuals]
     blocks: list[str] = [paragraph(part) for part in _proof(account, certificate)]
     blocks.append(tabulated("The figures", ("figure", "value", "what it is"), names, frozenset({1})))
     caption = "The conditions of Karush, Kuhn and Tucker, each at its worst member"
@@ -115,7 +115,7 @@ def _allowed(account: Account) -> list[str]:
     return [" (", small(tol), " was asked for)"] if tol is not None else []
 
 
-def _figures(account: Account, certificate: Certificate) -> list[tuple[str, str, str]]:
+def _figures(certificate: Certificate) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = [
         ("value", figure(certificate.value), "the objective at the point found, its slacks and scalars the best ones"),
         ("dual", figure(certificate.dual), "the bound that the multipliers prove"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -143,8 +142,7 @@ class Task:
 
     @cached_property
     def derivation(self) -> Derivation:
-        model = with_kernels(self.model, self.settings.kernels)[0]
-        return derivation_of(model, {name: Fraction(value) for name, value in self.parameters.items()})
+        return derivation_of(with_kernels(self.model, self.settings.kernels)[0], self.parameters)
 
     def bound(self, part: Part) -> Bound:
         """The rows of a part, bound to the model."""

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from kdsl.binding.binder import bind, tables_from_data
@@ -83,7 +82,7 @@ def prepare(
     bound = bind(model, tables_from_data(model, data), **binding)
     parameters = bind_parameters(model, dict(params or {}))
     read = time.perf_counter()
-    derivation = derivation_of(model, {name: Fraction(value) for name, value in parameters.items()})
+    derivation = derivation_of(model, parameters)
     built = build_kernels(model, bound, parameters, functions, inputs_of(derivation), allow_python)
     posed = pose(derivation, bound, parameters, built, memory, psd, seed)
     texts = {name: given for name, given in (kernels or {}).items() if isinstance(given, str)}

@@ -253,7 +253,7 @@ def _margin(form: Form, facts: _Facts, delta: float) -> tuple[Bound, ...]:
         inputs = {"l": facts.l, "delta": delta, "gamma": 0.0}
         return (_bound(_margin_name(form), PROBABILITY, inf, inputs, (IID, UNIFORM), unmet=(NO_MARGIN,)),)
     if form.power == 2:
-        return (*_margin_squared(form, facts, delta), _dimension(facts))
+        return (*_margin_squared(facts, delta), _dimension(facts))
     gamma, slack = facts.target / facts.norm, facts.slack / facts.norm
     inputs = {"l": facts.l, "delta": delta, "gamma": gamma, "tr K": facts.trace}
     assumptions = [IID, UNIFORM]
@@ -283,7 +283,7 @@ def _margin_name(form: Form) -> str:
     return "KM 7.38" if form.power == 2 else "KM 7.33" if form.shared else "KM 7.30"
 
 
-def _margin_squared(form: Form, facts: _Facts, delta: float) -> tuple[Bound, ...]:
+def _margin_squared(facts: _Facts, delta: float) -> tuple[Bound, ...]:
     """The hard margin for kappa + mu delta: p w = sum alpha y phi and alpha = 2 price xi give mu = p / (2 price)."""
     total = float(facts.multipliers.sum())
     if not isfinite(facts.price) or not isfinite(facts.penalty) or total <= 0:

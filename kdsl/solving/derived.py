@@ -22,8 +22,9 @@ def model_of(text: str, name: str) -> Model:
     return parse_spec(text, name)
 
 
-def derivation_of(model: Model, known: Mapping[str, Fraction]) -> Derivation:
+def derivation_of(model: Model, parameters: Mapping[str, float]) -> Derivation:
     """The derivation for known parameters, which matter only where they order the break points of a loss."""
+    known = {name: Fraction(value) for name, value in parameters.items()}
     try:
         general = _derived(model, ())
     except KdslError:

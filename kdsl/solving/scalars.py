@@ -314,7 +314,7 @@ class _Lines:
         while first < last:
             n = (first + last) // 2
             slope, bend, size = self._derivative(_middle(cuts[n], cuts[n + 1]))
-            inside = _zero_inside(cuts[n], cuts[n + 1], slope, bend, size)
+            inside = _zero_inside(cuts[n], cuts[n + 1], slope, bend)
             if inside is not None:
                 return inside, inside
             if slope < -_FLAT * size:
@@ -328,7 +328,7 @@ class _Lines:
         while end < count:
             slope, bend, size = self._derivative(_middle(cuts[end], cuts[end + 1]))
             if bend > 0:
-                inside = _zero_inside(cuts[end], cuts[end + 1], slope, bend, size)
+                inside = _zero_inside(cuts[end], cuts[end + 1], slope, bend)
                 if inside is not None:
                     return inside, inside
             if abs(slope) > _FLAT * size or bend > 0:
@@ -481,7 +481,7 @@ def _middle(left: float, right: float) -> float:
     return 0.5 * (left + right)
 
 
-def _zero_inside(left: float, right: float, slope: float, bend: float, size: float) -> float | None:
+def _zero_inside(left: float, right: float, slope: float, bend: float) -> float | None:
     """The zero of a linear F' inside an interval, F' being `slope` in its middle."""
     if bend <= 0:
         return None
