@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.solving.factors import low_rank
-from kdsl.solving.normal_form import Floats, NormalForm, Separable
+from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Separable
 
 GRAM_BLOCK = 1024
 
@@ -92,17 +92,35 @@ def quadratic_part(problem: NormalForm) -> tuple[Floats, Floats, float]:
     n = problem.size
     hessian, linear, constant = np.zeros((n, n)), np.zeros(n), 0.0
     for block in problem.blocks:
-        by_point = sp.csr_array(block.atoms)
-        used = np.flatnonzero(np.diff(by_point.indptr)).astype(np.int64)
-        across = sp.csr_array(by_point.T)
-        for begin in range(0, len(used), GRAM_BLOCK):
-            part = used[begin : begin + GRAM_BLOCK]
-            hessian += sp.csr_array(by_point[part].T) @ (across @ block.gram.rows(part).T).T
+        if (np.diff(block.atoms.indptr) == 1).all():
+            _add_points(hessian, block)
+        else:
+            _add_atoms(hessian, block)
         if block.shift is not None:
             image = block.gram.matvec(block.shift)
             linear += block.atoms.T @ image
             constant += 0.5 * float(block.shift @ image)
     return (hessian + hessian.T) / 2, linear, constant
+
+
+def _add_points(hessian: Floats, block: HilbertBlock) -> None:
+    """S'KS added where every coordinate has one point."""
+    points, weight = block.atoms.indices.astype(np.int64), block.atoms.data
+    in_order = len(points) == block.gram.size and bool((points == np.arange(len(points))).all())
+    for begin in range(0, len(points), GRAM_BLOCK):
+        part = slice(begin, begin + GRAM_BLOCK)
+        rows = block.gram.rows(points[part])
+        hessian[part] += weight[part, None] * (rows if in_order else rows[:, points]) * weight
+
+
+def _add_atoms(hessian: Floats, block: HilbertBlock) -> None:
+    """S'KS added where coordinates have several points, or none."""
+    by_point = sp.csr_array(block.atoms)
+    used = np.flatnonzero(np.diff(by_point.indptr)).astype(np.int64)
+    across = sp.csr_array(by_point.T)
+    for begin in range(0, len(used), GRAM_BLOCK):
+        part = used[begin : begin + GRAM_BLOCK]
+        hessian += sp.csr_array(by_point[part].T) @ (across @ block.gram.rows(part).T).T
 
 
 class _Segments(NamedTuple):
