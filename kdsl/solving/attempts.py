@@ -129,7 +129,7 @@ def for_more(options: Options, point: Point, before: int) -> Options:
     see its square.
     """
     size = point.certificate.size ** (2 if point.lowered.squared else 1)
-    factor = _STRICTER[before] if size >= 1.0 else _SMALLER[before] * size
+    factor = _SMALLER[before] * size if 0.0 < size < 1.0 else _STRICTER[before]
     kkt_tol = None if options.kkt_tol is None else options.kkt_tol * _STRICTER[before]
     return replace(options, tol=options.tol * factor, kkt_tol=kkt_tol)
 
