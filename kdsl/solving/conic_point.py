@@ -9,6 +9,7 @@ import numpy as np
 
 from kdsl.algebra.entropies import entropy_value
 from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Factor, Inner, Sym
 from kdsl.solving.certificate import Products, normal_form_value
@@ -61,12 +62,20 @@ def conic_value(posed: Posed, lowered: Lowered, theta: Floats, multipliers: Mapp
     """The exact dual's objective: a lower bound of the primal where the point is feasible."""
     exact = posed.energies.dual
     kinks = normal_form_value(lowered.problem, theta, Products((), ()))
-    fractions, others = exact.objective.split(lambda monomial: any(power < 0 for _, power in monomial.factors))
     at = _at(posed, multipliers)
-    weightless = {name: np.where(np.asarray(array) == 0, np.inf, array) for name, array in at.arrays.items()}
     with np.errstate(divide="ignore", invalid="ignore"):  # a point that no solver gave may lie where nothing is defined
-        value = float(evaluate(others, at)) + float(evaluate(fractions, replace(at, arrays=weightless)))
+        terms = exact.objective.terms.items()
+        value = sum(float(evaluate(Poly({term: factor}), _for_term(term, at))) for term, factor in terms)
     return value - kinks + entropy_value(exact, multipliers, posed.values)
+
+
+def _for_term(term: Monomial, at: Values) -> Values:
+    """The numbers for a term, which is 0 where a square stands over a weight of 0: the multiplier is 0 there too."""
+    divisors = {factor.name for factor, power in term.factors if power < 0 and isinstance(factor, Sym)} & {*at.arrays}
+    if not divisors:
+        return at
+    safe = {name: np.where(np.asarray(at.arrays[name]) == 0, np.inf, at.arrays[name]) for name in divisors}
+    return replace(at, arrays={**at.arrays, **safe})
 
 
 def cone_excess(posed: Posed, multipliers: Mapping[str, Array]) -> float:

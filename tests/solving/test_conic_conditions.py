@@ -152,6 +152,28 @@ predict value(t) = <w, phi(t)> + b
     assert whole.value == pytest.approx(left.value, rel=3e-6)
 
 
+@pytest.mark.parametrize("a", [0.0, 0.5])
+def test_a_parameter_of_0_is_no_weight_of_0(a: float) -> None:
+    """The dual has the square of alpha - s a over 4 s tau: terms with a beside divisors, and with s above and below."""
+    points, y = np.arange(6.0)[:, None], np.array([1.0, -1.0, 2.0, 0.0, 1.0, 0.5])
+    weights = np.array([1.0, 1.0, 0.0, 2.0, 1.0, 1.0])
+    text = f"""index i in 1..l
+data x[i] : input, y[i] : real, s[i] : real >= 0
+param a : in (-inf, inf) = 0, tau : in (0, inf) = 1
+kernel k = rbf(gamma = 1)
+var w : H(k), b : real
+loss tilted(r; a, tau) = tau * square(r) + a * r
+minimize ||w|| + sum[i] s[i] * tilted({RESIDUAL}; a, tau)
+predict value(t) = <w, phi(t)> + b
+"""
+    model, some = kdsl.parse_spec(text), weights > 0
+    params = {"a": a, "tau": 0.7}
+    whole = kdsl.solve(model, {"x": points, "y": y, "s": weights}, params)
+    left = kdsl.solve(model, {"x": points[some], "y": y[some], "s": weights[some]}, params)
+    assert whole.status == left.status == "optimal"
+    assert whole.value == pytest.approx(left.value, rel=3e-6)
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-6])
 def test_a_cone_holds_as_a_share_of_its_radius(unit: float) -> None:
     """A dual point outside its cone proves nothing, however small the cone is."""
