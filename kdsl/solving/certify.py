@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.energies import Energies
 from kdsl.algebra.entropies import entropy_size, entropy_value
-from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
-from kdsl.algebra.primal import Condition
-from kdsl.algebra.terms import Vec
+from kdsl.algebra.numeric import Array, evaluate
 from kdsl.solving.certificate import (
     Certificate,
     Products,
@@ -33,12 +29,12 @@ from kdsl.solving.feasible import feasible_point
 from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
-from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
-from kdsl.solving.scalars import Scalars, minimise_scalars, value_without_scalars
-from kdsl.solving.unknowns import HilbertUnknown, exact_multipliers, hilbert_unknowns, with_unknowns
+from kdsl.solving.primal_point import PrimalPoint, ball_rounding, primal_point, without_vectors
+from kdsl.solving.scalar_problem import ScalarProblem
+from kdsl.solving.scalars import Scalars, value_without_scalars
+from kdsl.solving.unknowns import HilbertUnknown, exact_multipliers, hilbert_unknowns
 
 _NOTHING = 1e-20  # of what scalars at 0 cost: what is less is rounding
-_MET = 1e-9  # conditions are met that lack no more
 _DOUBTFUL = 1e-3  # a folded norm multiplier below which w = u / 2 lambda may be rounding
 
 
@@ -77,7 +73,7 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lo
     known = ((energies.outer, outer), (_label(energies), norm))
     norms = {label: value for label, value in known if label is not None and value is not None}
     multipliers = exact_multipliers(derivation, lowered, theta, posed.values, pairs, norms)
-    primal = _primal_point(posed, hilbert_unknowns(derivation, lowered, products, posed.spaces, norm, posed.values))
+    primal = primal_point(posed, hilbert_unknowns(derivation, lowered, products, posed.spaces, norm, posed.values))
     if norm is not None and norm < _DOUBTFUL:  # a direction that may be nothing but rounding: w = 0 may be better
         primal = min(primal, without_vectors(posed), key=lambda candidate: candidate.value)
     dual = -float(np.sqrt(max(lowest, 0.0))) if lowered.squared else -lowest
@@ -96,7 +92,7 @@ def _certify_conic(posed: Posed, lowered: Lowered, theta: Floats) -> Point:
     derivation, size = posed.derivation, lowered.problem.size
     given, row_residual = feasible_point(lowered.problem, theta[:size])
     multipliers = exact_multipliers(derivation, lowered, given, posed.values, False, {})
-    primal = _primal_point(posed, vectors_in(posed, lowered, theta))
+    primal = primal_point(posed, vectors_in(posed, lowered, theta))
     dual = conic_value(posed, lowered, given, multipliers)
     residual = max(row_residual, cone_excess(posed, multipliers))
     primal, unit = _measured(posed, lowered, given, primal, dual)
@@ -107,7 +103,7 @@ def _certify_conic(posed: Posed, lowered: Lowered, theta: Floats) -> Point:
 
 def _certificate(
     posed: Posed,
-    primal: Primal,
+    primal: PrimalPoint,
     dual: float,
     multipliers: Mapping[str, Array],
     steepest: float | None,
@@ -115,11 +111,9 @@ def _certificate(
     unit: float,
 ) -> Certificate:
     """What a primal and a dual point prove together."""
-    scalars = {name: family.read(primal.scalars.z) for name, family in primal.problem.families.items()}
-    values = replace(primal.values, arrays={**primal.values.arrays, **scalars}, multipliers=multipliers)
-    found = residuals(posed.derivation, values)
+    found = residuals(posed.derivation, primal.known.with_multipliers(multipliers))
     folded = posed.energies.norm is not None  # what rounding makes of the value there, rounding.py says
-    outside = 0.0 if folded else ball_rounding(posed, primal.unknowns, inside=False)
+    outside = 0.0 if folded else ball_rounding(posed, primal.unknowns).outside
     sense = posed.derivation.primal.sense
     return Certificate(
         sense * primal.value,
@@ -134,7 +128,9 @@ def _certificate(
     )
 
 
-def _measured(posed: Posed, lowered: Lowered, theta: Floats, primal: Primal, dual: float) -> tuple[Primal, float]:
+def _measured(
+    posed: Posed, lowered: Lowered, theta: Floats, primal: PrimalPoint, dual: float
+) -> tuple[PrimalPoint, float]:
     """The better of a primal point and of the one without vectors, and what the gap is measured by.
 
     Where both values are less than 1, that is 1 or what the problem is about, whichever is less: what it costs to leave
@@ -144,7 +140,7 @@ def _measured(posed: Posed, lowered: Lowered, theta: Floats, primal: Primal, dua
     if size_of(primal.value, dual, 0.0) >= 1.0:
         return primal, 1.0
     nothing = without_vectors(posed)
-    possible = nothing.is_feasible(posed.derivation.primal.conditions)
+    possible = nothing.meets(posed.derivation.primal.conditions)
     h = lowered.problem.separable
     at_zero = value_without_scalars(nothing.problem) if possible else 0.0
     free = possible and nothing.value <= _NOTHING * at_zero
@@ -154,17 +150,6 @@ def _measured(posed: Posed, lowered: Lowered, theta: Floats, primal: Primal, dua
     if possible:
         primal, unit = min(nothing, primal, key=lambda point: point.value), max(unit, nothing.value)
     return primal, min(1.0, unit)
-
-
-def without_vectors(posed: Posed) -> Primal:
-    """The best that can be done with every vector at 0."""
-    nothing = {}
-    for unknown in posed.derivation.primal.unknowns:
-        if unknown.space is not None and unknown.space in posed.spaces:
-            shape = tuple(posed.values.size(z) for z in unknown.sets)
-            zeros = np.zeros((int(np.prod(shape, dtype=int)), posed.spaces[unknown.space].size))
-            nothing[unknown.name] = HilbertUnknown(unknown.name, unknown.space, shape, zeros, zeros)
-    return _primal_point(posed, nothing)
 
 
 def _folded_multiplier(posed: Posed, lowest: float) -> float | None:
@@ -179,83 +164,6 @@ def _label(energies: Energies) -> str | None:
     return None if energies.norm is None else energies.norm.label
 
 
-class Primal(NamedTuple):
-    """A primal point: the Hilbert unknowns, the numbers that know them, and the best scalars for them."""
-
-    unknowns: dict[str, HilbertUnknown]
-    values: Values
-    problem: ScalarProblem
-    scalars: Scalars
-    value: float
-
-    def is_feasible(self, conditions: Sequence[Condition]) -> bool:
-        """Whether the conditions hold: those that scalars may meet, and those in which there is none."""
-        vectors = [c for c in conditions if not any(role == "var" for role, _ in c.body.symbols())]
-        met = (self.problem.excess(self.scalars.z) <= _MET).all()
-        return bool(met) and all(self._excess(condition) <= _MET for condition in vectors)
-
-    def _excess(self, condition: Condition) -> float:
-        lengths = {name: self.values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
-        body = evaluate(condition.body, self.values, lengths)
-        if condition.support:
-            body = body * support_mask(condition.support, condition.indices, condition.sets, self.values)
-        return float(np.max(np.abs(body) if condition.equality else body, initial=0.0))
-
-
-def _primal_point(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> Primal:
-    unknowns = _inside_balls(posed, unknowns)
-    values = with_unknowns(posed.values, unknowns, posed.spaces)
-    problem = scalar_problem(posed.derivation, values)
-    scalars = minimise_scalars(problem)
-    return Primal(unknowns, values, problem, scalars, problem.value(scalars.z))
-
-
 def _feasibility(derivation: Derivation, found: tuple[Residual, ...]) -> float:
     labels = {condition.label for condition in derivation.primal.conditions}
     return max((r.value for r in found if r.condition in labels), default=0.0)
-
-
-def ball_rounding(posed: Posed, unknowns: Mapping[str, HilbertUnknown], inside: bool = True) -> float:
-    """What rounding may make of the norms that conditions bound, as a share of what they are bounded by.
-
-    Not `inside`: how far it may take them outside.
-    """
-    worst = 0.0
-    values = with_unknowns(posed.values, unknowns, posed.spaces)
-    for condition in posed.derivation.primal.conditions:
-        if condition.kind == "ball":
-            lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
-            room = -evaluate(condition.body, _without_norm(values), lengths)
-            names = {name for role, name in condition.body.symbols() if role == "vector"}
-            noise = sum(unknowns[name].norm_rounding(posed.spaces[unknowns[name].space].oracle) for name in names)
-            taken = noise if inside else np.maximum(evaluate(condition.body, values, lengths) + noise, 0.0)
-            worst = max(worst, float(np.max(taken / np.maximum(room, sys.float_info.min), initial=0.0)))
-    return worst
-
-
-def _inside_balls(posed: Posed, unknowns: Mapping[str, HilbertUnknown]) -> dict[str, HilbertUnknown]:
-    """Every unknown with a bound on its norm, shrunk to it where rounding or the search left it outside."""
-    result = dict(unknowns)
-    for condition in posed.derivation.primal.conditions:
-        if condition.kind == "ball":
-            names = {name for role, name in condition.body.symbols() if role == "vector"}
-            factor = _shrinking(condition, with_unknowns(posed.values, result, posed.spaces))
-            if factor < 1.0:
-                result.update({name: result[name].scaled(factor) for name in names})
-    return result
-
-
-def _shrinking(condition: Condition, values: Values) -> float:
-    """The factor t <= 1 with a t^2 |w|^2 - c <= 0 for all members where the condition reads a |w|^2 - c <= 0."""
-    lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
-    body = evaluate(condition.body, values, lengths)
-    room = np.maximum(-evaluate(condition.body, _without_norm(values), lengths), 0.0)
-    outside = body > 0
-    return float(np.min(np.sqrt(room[outside] / (body + room)[outside]), initial=1.0))
-
-
-def _without_norm(values: Values) -> Values:
-    def zero(vec: Vec) -> Array:
-        return np.zeros_like(values.diagonal(vec))
-
-    return replace(values, diagonal=zero)

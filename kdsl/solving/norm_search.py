@@ -15,21 +15,21 @@ from dataclasses import replace
 from kdsl.algebra.numeric import evaluate
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Products
-from kdsl.solving.certify import ball_rounding, without_vectors
 from kdsl.solving.conic_route import may_be_a_cone
 from kdsl.solving.entropic_form import with_entropies
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
+from kdsl.solving.primal_point import ball_rounding, without_vectors
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import EXPECTED, Route, route
 from kdsl.solving.unknowns import hilbert_unknowns, with_unknowns
 
 _DOUBLINGS = 60
 _SHARE = 0.1  # of the tolerance that lambda times the slack may take
-_BLUR = 1e-7  # of the bound, that rounding may make of the norm
 _FLOOR = 1e-2  # the same for a bound that is not active, at best: below it rounding costs more
+_BLUR = 1e-7  # of the bound, that rounding may make of the norm
 
 
 class _Enough(Exception):
@@ -75,7 +75,7 @@ class _Search:
         )
         values = with_unknowns(self._posed.values, unknowns, self._posed.spaces)
         found = self.seen[norm] = float(evaluate(self._condition.body, values))
-        if self._other_way and ball_rounding(self._posed, unknowns) > _BLUR:
+        if self._other_way and ball_rounding(self._posed, unknowns).share > _BLUR:
             self.raw = replace(self.raw, status="stalled", message="rounding hides how large the norm is")
             raise _Enough
         if self.raw.status == "iteration_limit" or (found <= 0 and norm * abs(found) <= self._slack):
@@ -91,7 +91,7 @@ class _Search:
         """What the multiplier cannot exceed: what it costs to leave every vector at 0, for each unit of the bound."""
         nothing = without_vectors(self._posed)
         room = -float(evaluate(self._condition.body, nothing.values))
-        possible = nothing.is_feasible(self._posed.derivation.primal.conditions)
+        possible = nothing.meets(self._posed.derivation.primal.conditions)
         cost = nothing.value if possible and nothing.value > 0 else 1.0
         return cost / room if room > 0 else 1.0
 
