@@ -15,7 +15,7 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.numeric import Array, Values, evaluate, label_values, support_mask
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Factors, Monomial, Poly, collect, derivative
-from kdsl.algebra.primal import LossTerm, Multinomial, Primal, Unknown
+from kdsl.algebra.primal import Condition, LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
 from kdsl.solving.normal_form import Floats
 from kdsl.solving.quiet_products import dot
@@ -110,11 +110,6 @@ class ScalarProblem:
         slack = np.asarray(self.matrix @ z + self.offset)
         return slack if self.squares is None else np.asarray(slack + self.squares @ z**2)
 
-    def excess(self, z: Floats) -> Floats:
-        """How far each condition is from holding."""
-        slack = self.slack(z)
-        return np.where(self.equality, np.abs(slack), np.maximum(slack, 0.0))
-
 
 class ScalarForm(NamedTuple):
     """The objective of a primal in its scalars: what of it does not depend on data."""
@@ -123,11 +118,12 @@ class ScalarForm(NamedTuple):
     linear: Poly
     gradients: Mapping[str, Poly]  # of the quadratic part, by the families of scalars that it sees
     weights: Mapping[str, Poly]  # of the losses, by their labels
+    conditions: tuple[tuple[Condition, Poly, Poly], ...]  # linear in scalars, and in their squares
 
 
 @lru_cache(maxsize=64)
 def scalar_form(primal: Primal) -> ScalarForm:
-    """The parts of the objective, each loss a letter in it."""
+    """The parts of the objective, each loss a letter in it, and those of the conditions."""
     plain, _ = primal.objective.split(lambda m: not any(isinstance(f, Sym) and f.role == "loss" for f, _ in m.factors))
     constant, moving = plain.split(lambda m: _degree(m.factors) == 0)
     linear, _ = moving.split(lambda m: _degree(m.factors) == 1)
@@ -137,7 +133,9 @@ def scalar_form(primal: Primal) -> ScalarForm:
     squared = {name: gradient for name, gradient in gradients.items() if gradient}
     letters = {term.label: Sym(term.label, term.indices, "loss", term.support) for term in primal.losses}
     weights = {label: derivative(primal.objective, letter) for label, letter in letters.items()}
-    return ScalarForm(constant, linear, squared, weights)
+    seen = [c for c in primal.conditions if any(role == "var" for role, _ in c.body.symbols())]
+    conditions = tuple((condition, *_squares_apart(condition.body)) for condition in seen)
+    return ScalarForm(constant, linear, squared, weights, conditions)
 
 
 def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
@@ -169,7 +167,7 @@ def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
         float(evaluate(form.constant, values)),
         tuple(_loss(form, t, t.function, families, values) for t in primal.losses if isinstance(t.function, Plq)),
         tuple(_smooth(form, t, families, values) for t in primal.losses if not isinstance(t.function, Plq)),
-        *_conditions(derivation, start, column_of, values),
+        *_conditions(form, start, column_of, values),
     )
 
 
@@ -228,17 +226,14 @@ def _loss(
 
 
 def _conditions(
-    derivation: Derivation, size: int, column_of: Column, values: Values
+    form: ScalarForm, size: int, column_of: Column, values: Values
 ) -> tuple[sp.csr_array, Floats, NDArray[np.bool_], sp.csr_array | None]:
     matrices: list[Entries] = []
     squares: list[Entries] = []
     offsets: list[Floats] = [np.zeros(0)]
     equality: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
-    for condition in derivation.primal.conditions:
-        if not any(role == "var" for role, _ in condition.body.symbols()):
-            continue
+    for condition, plain, squared in form.conditions:
         lengths = {name: values.size(z) for name, z in zip(condition.indices, condition.sets, strict=True)}
-        squared, plain = _squares_apart(condition.body)
         entries, constant = linear_matrix(plain, lengths, size, column_of, values, roles=("var",))
         bends, _ = linear_matrix(squared, lengths, size, column_of, values, roles=("var",))
         if condition.support:
@@ -253,7 +248,7 @@ def _conditions(
 
 
 def _squares_apart(body: Poly) -> tuple[Poly, Poly]:
-    """(the terms with the square of a scalar, which stands for itself there; the others)."""
+    """(the terms without, and those with the square of a scalar, which stands for itself there)."""
 
     def is_square(monomial: Monomial) -> bool:
         return any(p == 2 and isinstance(f, Sym) and f.role == "var" for f, p in monomial.factors)
@@ -263,4 +258,4 @@ def _squares_apart(body: Poly) -> tuple[Poly, Poly]:
         (m.binders, tuple((f, 1 if isinstance(f, Sym) and f.role == "var" else p) for f, p in m.factors), c)
         for m, c in squared.terms.items()
     )
-    return once, plain
+    return plain, once

@@ -43,9 +43,7 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
     """A minimiser of the scalar problem, as feasible as floating point allows."""
     if problem.squares is not None:
         return Scalars(by_cones(problem))
-    slacks = _slack_columns(problem)
-    few = _others(problem.size, slacks)
-    lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
+    lines, few = _lines_of(problem)
     if problem.smooth:
         return Scalars(_smooth_scalars(problem, lines))
     if lines is not None and len(few) <= 1:
@@ -63,10 +61,15 @@ def minimise_scalars(problem: ScalarProblem) -> Scalars:
 
 def value_without_scalars(problem: ScalarProblem) -> float:
     """The value where all scalars but slacks are 0, and slacks at their best; 0 where they cannot be told apart."""
+    lines, few = _lines_of(problem)
+    return 0.0 if lines is None else problem.value(lines.at(np.zeros(len(few))))
+
+
+def _lines_of(problem: ScalarProblem) -> tuple[_Lines | None, NDArray[np.int64]]:
+    """The lines of the slacks, None where there is no telling them apart, and the other scalars."""
     slacks = _slack_columns(problem)
     few = _others(problem.size, slacks)
-    lines = _Lines.of(problem, slacks, few) if problem.diagonal else None
-    return 0.0 if lines is None else problem.value(lines.at(np.zeros(len(few))))
+    return _Lines.of(problem, slacks, few) if problem.diagonal else None, few
 
 
 def _smooth_scalars(problem: ScalarProblem, lines: _Lines | None) -> Floats:
