@@ -59,8 +59,7 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
     usual = chosen.expected if is_convex(asked.posed) else math.inf
 
     def attempt(route: Route, from_there: Floats | None, seconds: float, steps: float) -> Attempt:
-        patient = replace(options, time_limit=min(asked.left, seconds), max_iterations=_whole(steps))
-        return _tightened(asked, _attempt(asked, lowered, route, patient, from_there), steps)
+        return one_backend(asked, lowered, route, from_there, seconds, steps)
 
     best = attempt(chosen, begin, math.inf, min(most, usual))
     if best.raw.status != "iteration_limit" or usual >= most or asked.left <= 0:
@@ -91,6 +90,19 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
             raw=replace(raw, theta=best.raw.theta), chosen=replace(best.chosen, warnings=taken.warnings)
         )
     return again._replace(raw=raw)
+
+
+def one_backend(
+    asked: Asked,
+    lowered: Lowered,
+    chosen: Route,
+    begin: Floats | None = None,
+    seconds: float = math.inf,
+    steps: float = math.inf,
+) -> Attempt:
+    """The answer of one backend, which is asked for more while it says that it is done and its certificate does not."""
+    patient = replace(asked.options, time_limit=min(asked.left, seconds), max_iterations=_whole(steps))
+    return _tightened(asked, _attempt(asked, lowered, chosen, patient, begin), steps)
 
 
 def _attempt(asked: Asked, lowered: Lowered, chosen: Route, options: Options, begin: Floats | None) -> Attempt:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.solving.attempts import FELL_SHORT, for_more
+from kdsl.solving.attempts import FELL_SHORT, Asked, one_backend
 from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import STOPPED, Options, Progress, is_stopped
 from kdsl.solving.backends.registry import find_backend
@@ -38,15 +39,10 @@ def solve_beyond(
     began = time.perf_counter()
     problem = with_entropies(posed, lowered)
     chosen = route(facts_of(problem, options.memory), backend, options.tol)
-    found = chosen.backend.answer(problem, options, None, progress)
-    point = certify(posed, found.theta, lowered=lowered)
+    steps = math.inf if options.max_iterations is None else options.max_iterations
+    lowered = replace(lowered, problem=problem)
+    found, point, _ = one_backend(Asked(posed, options, progress, began), lowered, chosen, steps=steps)
     proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
-    if not proven and found.status == "solved" and point.certificate.size < 1.0:
-        left = remaining(options, time.perf_counter() - began)
-        again = chosen.backend.answer(problem, for_more(left, point, 0), found.theta, progress)
-        found = replace(again, seconds=found.seconds + again.seconds, iterations=found.iterations + again.iterations)
-        point = certify(posed, found.theta, lowered=lowered)
-        proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
     if proven or backend is not None or found.status not in FELL_SHORT or _points(posed) > LARGEST:
         return found, point, chosen
     why = f"{found.message}; the relative gap is {point.certificate.rel_gap:.1e}"
