@@ -29,7 +29,7 @@ from kdsl.solving.certificate import Certificate, relative_gap
 from kdsl.solving.certify import certify
 from kdsl.solving.conic_point import nothing
 from kdsl.solving.lowering import lower
-from kdsl.solving.posed import Posed, pose
+from kdsl.solving.posed import pose
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.summary import quantities_of, scalars_of, support_of
 from kdsl.solving.watched import Step, watched
@@ -99,11 +99,15 @@ def verify_model(
     posed = posed if step is None else watched(posed, step)
     if outer is None and posed.energies.outer is not None:  # no search found the norm's multiplier
         posed = replace(posed, energies=conic_form(posed.derivation))
-    misfit = misfit_of(loaded.theta, outer, posed)
-    if misfit:
-        findings.append(differs("theta", f"the dual point does not fit the problem: {misfit}"))
+    if (outer is None) != (posed.energies.outer is None):
+        findings.append(differs("theta", "it has a multiplier of the norm too many or too few"))
         return Verification(loaded, (), tuple(findings))
-    point = certify(posed, loaded.theta, outer)
+    lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated)
+    needed = len(nothing(posed, lowered))
+    if len(loaded.theta) != needed or not np.isfinite(loaded.theta).all():
+        findings.append(differs("theta", f"it is to be {needed:,} finite numbers"))
+        return Verification(loaded, (), tuple(findings))
+    point = certify(posed, loaded.theta, outer, lowered)
     figures = compared(loaded.certificate, point.certificate)
     findings += [
         differs(f.name, f"stored {words(f.stored)}, computed {words(f.computed)}") for f in figures if not f.holds
@@ -120,17 +124,6 @@ def verify_model(
 
 
 # ------------------------------------------------------------------- the parts
-
-
-def misfit_of(theta: Array, outer: float | None, posed: Posed) -> str:
-    """Why this cannot be a point of the problem; "" where it can."""
-    if (outer is None) != (posed.energies.outer is None):
-        return "it has a multiplier of the norm too many or too few"
-    lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated)
-    needed = len(nothing(posed, lowered))
-    if len(theta) != needed:
-        return f"it has {len(theta):,} numbers, and needs {needed:,}"
-    return "" if np.isfinite(theta).all() else "some of it is no finite number"
 
 
 def data_findings(loaded: LoadedModel, bound: Bound) -> list[Diagnostic]:
