@@ -1,4 +1,4 @@
-"""The types of the compiled core, kdsl/core/module.cpp."""
+"""The types of the compiled core, which kdsl/core/python_*.cpp bind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,19 +14,24 @@ Singles = NDArray[np.float32]
 def version() -> str: ...
 def isa() -> str: ...
 
+class Kernel:
+    def __init__(self, kind: str, gamma: float = 1.0, offset: float = 0.0, degree: int = 1) -> None: ...
+
 class Points:
     @staticmethod
     def dense(points: Floats | Singles) -> Points: ...
     @staticmethod
     def sparse(start: Longs, feature: Ints, value: Floats, features: int) -> Points: ...
 
+class Pieces:
+    def __init__(
+        self, offsets: Longs, left: Floats, right: Floats, curvature: Floats, slope: Floats, value: Floats
+    ) -> None: ...
+
 class KernelHessian:
     def __init__(
         self,
-        kind: str,
-        gamma: float,
-        offset: float,
-        degree: int,
+        kernel: Kernel,
         points: Points,
         centre: Floats | None,
         start: Longs,
@@ -38,9 +43,7 @@ class KernelHessian:
     def thin(self) -> bool: ...
 
 class Expansion:
-    def __init__(
-        self, kind: str, gamma: float, offset: float, degree: int, points: Points, centre: Floats | None, threads: int
-    ) -> None: ...
+    def __init__(self, kernel: Kernel, points: Points, centre: Floats | None, threads: int) -> None: ...
     @property
     def thin(self) -> bool: ...
     def values(self, coefficient: Floats, at: Points, threads: int, single: bool) -> Floats | None: ...
@@ -54,54 +57,34 @@ class RowPass:
     def squares(self) -> Floats: ...
     def down(self, x: Floats) -> Floats: ...
     def weigh(self, weight: Floats) -> Floats: ...
-    def decide(
+    def decide(self, h: Pieces, v: Floats, scale: Floats) -> dict[str, Any]: ...
+    def measure(self, h: Pieces, v: Floats, t: Floats) -> dict[str, Any]: ...
+
+class Classes:
+    def __init__(self, begin: Longs, first_is_free: bool, direction: Floats | None) -> None: ...
+
+class Options:
+    def __init__(
         self,
-        offsets: Longs,
-        left: Floats,
-        right: Floats,
-        curvature: Floats,
-        slope: Floats,
-        value: Floats,
-        v: Floats,
-        scale: Floats,
-    ) -> dict[str, Any]: ...
-    def measure(
-        self,
-        offsets: Longs,
-        left: Floats,
-        right: Floats,
-        curvature: Floats,
-        slope: Floats,
-        value: Floats,
-        v: Floats,
-        t: Floats,
-    ) -> dict[str, Any]: ...
+        *,
+        tolerance: float,
+        kkt_tolerance: float | None,
+        memory: float,
+        threads: int,
+        all_threads: bool,
+        strategy: str,
+        working_set: int,
+        any_start: bool,
+    ) -> None: ...
 
 def solve(
-    offsets: Longs,
-    left: Floats,
-    right: Floats,
-    curvature: Floats,
-    slope: Floats,
-    value: Floats,
-    class_begin: Longs,
-    first_is_free: bool,
-    decoupled: bool,
-    rank: int,
-    direction: Floats,
-    start: Floats,
-    any_start: bool,
-    known: Floats,
-    product: Floats,
+    h: Pieces,
+    classes: Classes,
     hessians: list[KernelHessian | RowsHessian],
     constant: float,
-    tolerance: float,
-    kkt_tolerance: float,
-    memory: float,
-    threads: int,
-    all_threads: bool,
-    strategy: str,
-    working_set: int,
+    start: Floats,
+    known: tuple[Floats, Floats] | None,
+    options: Options,
     time_limit: float,
     max_iterations: int,
     callback: Callable[[int, float], bool | None] | None,
@@ -111,12 +94,7 @@ def descend(
     row: Floats,
     target: Floats,
     shift: Floats,
-    offsets: Longs,
-    left: Floats,
-    right: Floats,
-    curvature: Floats,
-    slope: Floats,
-    value: Floats,
+    h: Pieces,
     t: Floats,
     constant: float,
     tolerance: float,
@@ -126,13 +104,5 @@ def descend(
     callback: Callable[[int, float], bool | None] | None,
 ) -> dict[str, Any]: ...
 def kernel_product(
-    kind: str,
-    gamma: float,
-    offset: float,
-    degree: int,
-    rows: Points,
-    coefficient: Floats,
-    cols: Points,
-    threads: int,
-    single: bool,
+    kernel: Kernel, rows: Points, coefficient: Floats, cols: Points, threads: int, single: bool
 ) -> Floats: ...

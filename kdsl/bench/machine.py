@@ -82,10 +82,10 @@ def _gflops(cores: int) -> float:
 
     A = np.random.default_rng(0).random((SIDE, SIDE), dtype=np.float32)
     X = A[:, :DEPTH].astype(np.float64)
-    points, ones = _core.Points.dense(X), np.ones(SIDE)
+    kernel, points, ones = _core.Kernel("gaussian", gamma=1e-3), _core.Points.dense(X), np.ones(SIDE)
 
     def kernel_values() -> object:
-        return _core.kernel_product("gaussian", 1e-3, 0.0, 1, points, ones, points, cores, True)
+        return _core.kernel_product(kernel, points, ones, points, cores, True)
 
     return max(2.0 * SIDE**3 / _fastest(lambda: A @ A), 2.0 * SIDE**2 * DEPTH / _fastest(kernel_values)) / 1e9
 

@@ -74,8 +74,7 @@ class Expansion:
         assert kernel is not None
         points = core_points(kernel, None)
         some = kernel._replace(points=kernel.points[:: 1 + kernel.points.shape[0] // CENTRED])
-        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree)
-        return _core.Expansion(*shape, points, centre_of(some), allowance.processors())
+        return _core.Expansion(kernel.for_core(), points, centre_of(some), allowance.processors())
 
     def _compiled(self, points: Matrix) -> Floats | None:
         """None where the core cannot, or does not agree with NumPy."""
@@ -108,8 +107,7 @@ class Expansion:
         points = core_points(kernel, centre_of(kernel))
         coefficients = in_rows(self.coefficients)
         threads = allowance.processors() if size >= MANY else 1
-        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree)
-        values = _core.kernel_product(*shape, points, coefficients, points, threads, False)
+        values = _core.kernel_product(kernel.for_core(), points, coefficients, points, threads, False)
         result = in_columns(values, self.coefficients)
         return result if self._agrees(result, self.support) else None
 

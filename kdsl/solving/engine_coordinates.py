@@ -23,14 +23,19 @@ Matrix: TypeAlias = Floats | sp.csc_array[Any]
 
 
 class Classes(NamedTuple):
-    """Fields of kdsl/core/classes.hpp; `totals` is what the coordinates of each class must sum to, where decoupled."""
+    """What kdsl/core/classes.hpp holds: a direction for each class where they depend on one another.
+
+    Where they do not, `totals` is what the coordinates of each class must sum to.
+    """
 
     begin: Ints
     first_is_free: bool
-    decoupled: bool
-    rank: int
-    direction: Floats
+    direction: Floats | None
     totals: Floats
+
+    @property
+    def decoupled(self) -> bool:
+        return self.direction is None
 
 
 class EngineForm(NamedTuple):
@@ -62,7 +67,8 @@ def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
     """The engine's form of `problem`, with `linear` added to the slopes of h."""
     slack_row = np.flatnonzero(~problem.rows.equality).astype(np.int64)
     matrix, target = _equalities(problem.rows, slack_row)
-    h = _extend(problem.separable, linear, len(slack_row))
+    h = problem.separable
+    h = replace(h, slope=h.slope + np.repeat(linear, np.diff(h.offsets))).with_slacks(len(slack_row))
     label, scale, direction = _parallel_classes(matrix)
     if (label[1:] >= label[:-1]).all():
         source = np.arange(len(label), dtype=np.int64)
@@ -75,7 +81,7 @@ def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
     begin = np.flatnonzero(changes).astype(np.int64) if len(label) else np.zeros(1, np.int64)
     starts = begin[:-1]
     if direction is None:
-        classes = Classes(begin, first_is_free, True, 0, np.zeros(0), target[label[starts[int(first_is_free) :]]])
+        classes = Classes(begin, first_is_free, None, target[label[starts[int(first_is_free) :]]])
     else:
         classes = _couple(begin, first_is_free, direction, target)
     return EngineForm(source, scale, problem.size, slack_row, _rescale(h, source, scale), matrix, target, classes)
@@ -134,19 +140,6 @@ def _equalities(rows: Rows, slack_row: Ints) -> tuple[Matrix, Floats]:
     return (matrix / size[:, None] if count <= FEW_ROWS else sp.csc_array(sp.diags_array(1 / size) @ matrix)), target
 
 
-def _extend(h: Separable, linear: Floats, slacks: int) -> Separable:
-    """h with `linear` in its slopes, and `slacks` coordinates more on [0, inf) that cost nothing."""
-    pieces = np.diff(h.offsets)
-    zero = np.zeros(slacks)
-    slope = h.slope + np.repeat(linear, pieces)
-    if slacks == 0:
-        return replace(h, slope=slope)
-    offsets = np.concatenate([h.offsets, h.offsets[-1] + 1 + np.arange(slacks)]).astype(np.int64)
-    old = (h.left, h.right, h.curvature, slope, h.value)
-    new = (zero, zero + np.inf, zero, zero, zero)
-    return Separable(offsets, *(np.concatenate(pair) for pair in zip(old, new, strict=True)))
-
-
 def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
     """For each column its class (-1: no entry) and its scale a_k; for each class its direction D_c.
 
@@ -174,15 +167,14 @@ def _parallel_classes(matrix: Matrix) -> tuple[Ints, Floats, Floats | None]:
 
 def _couple(begin: Ints, first_is_free: bool, direction: Floats, target: Floats) -> Classes:
     """Whether the classes' directions are independent; if not, the same rows as the core wants them."""
-    nothing = np.zeros(0)
     rows = _independent(direction)
     rank = rows.shape[1]
     if rank == len(direction):
         totals = np.asarray(np.linalg.lstsq(direction.T, target, rcond=None)[0], np.float64)
-        return Classes(begin, first_is_free, True, 0, nothing, totals)
+        return Classes(begin, first_is_free, None, totals)
     if first_is_free:
         rows = np.vstack([np.zeros(rank), rows])
-    return Classes(begin, first_is_free, False, rank, np.ascontiguousarray(rows).ravel(), nothing)
+    return Classes(begin, first_is_free, np.ascontiguousarray(rows), np.zeros(0))
 
 
 def _independent(direction: Floats) -> Floats:

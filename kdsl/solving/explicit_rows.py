@@ -84,20 +84,12 @@ def explicit_rows(problem: NormalForm, most: int, memory: float, until: float = 
         row = np.vstack([row, unit])
         points = np.vstack([points, np.zeros((len(slack), points.shape[1]))])
         coefficient = None if coefficient is None else np.r_[coefficient, np.ones(len(slack))]
-        zero = np.zeros(len(slack))
-        more = Separable.single(zero, zero + np.inf, zero, zero)
-        pairs = zip(arrays_of(h)[1:], arrays_of(more)[1:], strict=True)
-        h = Separable(np.r_[h.offsets, h.offsets[-1] + 1 + np.arange(len(slack))], *(np.r_[a, b] for a, b in pairs))
+        h = h.with_slacks(len(slack))
     e = np.concatenate([*shifts, -target])
     metric = np.r_[np.ones(points.shape[1]), np.zeros(count)]
     residual = max((rest for _, rest in known), default=0.0)
     assert h.size == n + len(slack)
     return ExplicitRows(points, coefficient, row, h, e, metric, problem.constant, residual)
-
-
-def arrays_of(h: Separable) -> tuple[Ints, Floats, Floats, Floats, Floats, Floats]:
-    """The arrays of h as the core takes them."""
-    return h.offsets, h.left, h.right, h.curvature, h.slope, h.value
 
 
 def _column(problem: NormalForm) -> Floats:

@@ -35,6 +35,12 @@ class NativeKernel(NamedTuple):
     offset: float = 0.0
     degree: int = 1
 
+    def for_core(self) -> _core.Kernel:
+        """The same without its points, as the core takes it."""
+        from kdsl import _core
+
+        return _core.Kernel(self.kind, self.gamma, self.offset, self.degree)
+
 
 @runtime_checkable
 class OffersNative(Protocol):
@@ -83,11 +89,11 @@ def rough_product(gram: GramOracle, threads: int | None = None) -> Callable[[Flo
         return None
     from kdsl import _core
 
-    points = core_points(kernel, centre_of(kernel))
+    known, points = kernel.for_core(), core_points(kernel, centre_of(kernel))
     workers = threads or allowance.processors()
 
     def product(v: Floats) -> Floats:
-        result = _core.kernel_product(kernel.kind, kernel.gamma, 0.0, 1, points, in_rows(v), points, workers, True)
+        result = _core.kernel_product(known, points, in_rows(v), points, workers, True)
         return in_columns(result, v)
 
     return product

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from kdsl import _core
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -83,6 +86,22 @@ class Separable:
         """One piece for each coordinate: a box with a linear-quadratic cost."""
         n = len(slope)
         return Separable(np.arange(n + 1), lower, upper, curvature, slope, np.zeros(n))
+
+    def with_slacks(self, count: int) -> Separable:
+        """The same with `count` coordinates more on [0, inf) that cost nothing."""
+        if count == 0:
+            return self
+        zero = np.zeros(count)
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + 1 + np.arange(count)])
+        old = (self.left, self.right, self.curvature, self.slope, self.value)
+        new = (zero, zero + np.inf, zero, zero, zero)
+        return Separable(offsets, *(np.concatenate(pair) for pair in zip(old, new, strict=True)))
+
+    def for_core(self) -> _core.Pieces:
+        """The same as the core takes it."""
+        from kdsl import _core
+
+        return _core.Pieces(self.offsets, self.left, self.right, self.curvature, self.slope, self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kdsl.solving.explicit_rows import ExplicitRows, arrays_of
+from kdsl.solving.explicit_rows import ExplicitRows
 from kdsl.solving.interior_point import Interior, Program, solve_interior
 from kdsl.solving.normal_form import Floats, Ints, Separable
 from kdsl.solving.segments import segments_of
@@ -128,7 +128,7 @@ def _among(
     """The solution where everything that v decides within its reach is as decided; None where that is too little."""
     from kdsl import _core
 
-    found = passes.decide(*arrays_of(rows.h), v, reach)
+    found = passes.decide(rows.h.for_core(), v, reach)
     chosen: Ints = found["undecided"]
     if len(chosen) * WORTHWHILE > rows.size:
         return None
@@ -145,7 +145,7 @@ def _among(
 
 def measured(rows: ExplicitRows, passes: _core.RowPass, t: Floats, v: Floats) -> Solved:
     """t with its gaps filled in, and sum_k (h_k(t_k) + h_k*(z_k) - t_k z_k) plus what the conditions on v lack."""
-    found = passes.measure(*arrays_of(rows.h), v, t)
+    found = passes.measure(rows.h.for_core(), v, t)
     image = found["image"] + rows.e
     short = image - rows.metric * v
     gap = found["gap"] + 0.5 * float(rows.metric @ short**2) + float((1 - rows.metric) @ np.abs(short * v))

@@ -204,7 +204,7 @@ def test_kernel_blocks(kind, sparse, isa, monkeypatch):
     expected = coefficient @ kernel_matrix(kernel, X, Z)
     rows, cols = (core_points(NativeKernel("linear", sp.csr_array(P) if sparse else P), None) for P in (X, Z))
     for single, accuracy in ((False, 1e-13), (True, 1e-5)):
-        got = _core.kernel_product(kind, 0.3, 0.7, 3, rows, coefficient, cols, 2, single)
+        got = _core.kernel_product(_core.Kernel(kind, 0.3, 0.7, 3), rows, coefficient, cols, 2, single)
         np.testing.assert_allclose(got, expected, atol=accuracy * np.abs(expected).max(), rtol=0)
 
 

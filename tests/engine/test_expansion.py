@@ -23,7 +23,7 @@ def points_of(P, sparse):
 
 
 def expansion_of(kind, X, sparse=False, centre=None, gamma=GAMMA):
-    return _core.Expansion(kind, gamma, OFFSET, DEGREE, points_of(X, sparse), centre, 2)
+    return _core.Expansion(_core.Kernel(kind, gamma, OFFSET, DEGREE), points_of(X, sparse), centre, 2)
 
 
 def exact(kind, X, coefficient, Z, gamma=GAMMA):
@@ -143,7 +143,7 @@ def test_what_does_not_fit_together_is_said():
         expansion_of("gaussian", X, centre=mean)
     single = _core.Points.dense(X.astype(np.float32))
     with pytest.raises(ValueError, match="single precision stand in no problem"):
-        _core.Expansion("gaussian", 1.0, 0.0, 1, single, None, 1)
+        _core.Expansion(_core.Kernel("gaussian", 1.0, 0.0, 1), single, None, 1)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
@@ -171,7 +171,7 @@ def test_exponentials_to_the_last_digits(isa, monkeypatch):
 
     def powers(z, single):
         at = points_of(z[:, None].astype(np.float64), False)
-        return _core.kernel_product("laplacian", np.log(2.0), 0.0, 1, origin, one, at, 1, single)
+        return _core.kernel_product(_core.Kernel("laplacian", np.log(2.0), 0.0, 1), origin, one, at, 1, single)
 
     z = np.linspace(0.0, 125.9, 100_001).astype(np.float32)
     exact = np.exp2(-z.astype(np.float64))

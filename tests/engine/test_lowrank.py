@@ -339,7 +339,11 @@ def test_passes_refuse_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="does not fit"):
         passes.up(np.ones(3))
     with pytest.raises(ValueError, match="do not fit together"):
-        passes.measure(np.arange(4), *([np.zeros(4)] * 5), np.ones(2), np.zeros(4))
+        _core.Pieces(np.arange(4), *([np.zeros(4)] * 5))
+    with pytest.raises(ValueError, match="a coordinate has no piece"):
+        _core.Pieces(np.array([0, 2, 2, 4]), *([np.zeros(4)] * 5))
+    with pytest.raises(ValueError, match="do not fit the rows"):
+        passes.measure(_core.Pieces(np.arange(4), *([np.zeros(3)] * 5)), np.ones(2), np.zeros(4))
 
 
 def test_decisions_are_those_that_hold_for_every_price():
@@ -347,9 +351,9 @@ def test_decisions_are_those_that_hold_for_every_price():
     problem = random_problem("user", "bias", 200, 3, 1.0, seed=4)
     rows = explicit_rows(problem, 10, 1e9)
     passes, random = rows.passes(2), np.random.default_rng(0)
-    h = (rows.h.offsets, rows.h.left, rows.h.right, rows.h.curvature, rows.h.slope, rows.h.value)
+    h = rows.h.for_core()
     v, reach = random.standard_normal(4) / 3, np.full(4, 0.05)
-    found = passes.decide(*h, v, reach)
+    found = passes.decide(h, v, reach)
     decided = np.isfinite(found["t"])
     open_ = np.zeros(200, bool)
     open_[found["undecided"]] = True
@@ -359,7 +363,7 @@ def test_decisions_are_those_that_hold_for_every_price():
     for _ in range(20):
         step = random.standard_normal(4)
         near = v + 0.05 * step / np.linalg.norm(step)
-        best = passes.measure(*h, near, np.full(200, np.nan))["t"]
+        best = passes.measure(h, near, np.full(200, np.nan))["t"]
         assert np.array_equal(best[decided], found["t"][decided])
         ends = (best[curved][:, None] == rows.h.left.reshape(200, 3)[curved]).any(axis=1)
         assert not ends.any()

@@ -124,7 +124,8 @@ def test_a_start_is_taken_up():
 def test_the_core_refuses_parts_that_do_not_fit():
     points = _core.Points.sparse(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1), 2)
     one, none = np.ones(1), np.zeros(0)
-    arguments = [np.array([0, 1]), 0 * one, one, 0 * one, -one, 0 * one, 0 * one, 0.0, 1e-6, 0, 1.0, 100, None]
+    h = _core.Pieces(np.array([0, 1]), 0 * one, one, 0 * one, -one, 0 * one)
+    arguments = [h, 0 * one, 0.0, 1e-6, 0, 1.0, 100, None]
     assert _core.descend(points, np.zeros((1, 0)), none, np.zeros(2), *arguments)["reason"] == "solved"
     with pytest.raises(ValueError, match="do not fit"):
         _core.descend(points, np.zeros((1, 0)), none, np.zeros(3), *arguments)

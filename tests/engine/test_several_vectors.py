@@ -43,7 +43,9 @@ def test_products_with_several_vectors(n: int, many: int, isa: str, monkeypatch:
         K = kernel_matrix(NativeKernel(kind, X, 0.3, 0.7, 3), X, X)  # type: ignore[arg-type]
         size = np.abs(K) @ np.abs(V)
         for single, allowed in ((False, 1e-13), (True, 3e-6)):
-            got = in_columns(_core.kernel_product(kind, 0.3, 0.7, 3, points, in_rows(V), points, 2, single), V)
+            got = in_columns(
+                _core.kernel_product(_core.Kernel(kind, 0.3, 0.7, 3), points, in_rows(V), points, 2, single), V
+            )
             assert got.shape == V.shape
             assert (np.abs(got - K @ V) <= allowed * size).all()
 
@@ -53,7 +55,7 @@ def test_threads_change_no_bit(single: bool) -> None:
     X, V = some(1500, 3)
     points = _core.Points.dense(X)
     first, *others = (
-        _core.kernel_product("gaussian", 0.3, 0.0, 1, points, in_rows(V), points, threads, single)
+        _core.kernel_product(_core.Kernel("gaussian", 0.3, 0.0, 1), points, in_rows(V), points, threads, single)
         for threads in (1, 1, 2, 3)
     )
     assert all(np.array_equal(first, other) for other in others)
@@ -114,12 +116,12 @@ def test_a_gram_matrix_expands_several_columns(carrying: float) -> None:
 
 def test_no_support_and_vectors_that_do_not_fit() -> None:
     X, _ = some(6, 1)
-    nothing = _core.Expansion("gaussian", 1.0, 0.0, 1, _core.Points.dense(X[:0]), None, 1)
+    nothing = _core.Expansion(_core.Kernel("gaussian", 1.0, 0.0, 1), _core.Points.dense(X[:0]), None, 1)
     assert nothing.values(np.zeros(0), _core.Points.dense(X), 1, False).tolist() == [0.0] * 6
     points = _core.Points.dense(X)
     for length in (0, 5, 13):
         with pytest.raises(ValueError, match="do not fit together"):
-            _core.kernel_product("gaussian", 1.0, 0.0, 1, points, np.ones(length), points, 1, False)
+            _core.kernel_product(_core.Kernel("gaussian", 1.0, 0.0, 1), points, np.ones(length), points, 1, False)
 
 
 def test_blocks_of_one_matrix_are_multiplied_together_and_others_alone() -> None:

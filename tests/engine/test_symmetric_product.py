@@ -28,7 +28,7 @@ def points_and_weights(n: int, d: int = 5) -> tuple[np.ndarray, np.ndarray]:
 
 def product(kind: str, X: np.ndarray, v: np.ndarray, single: bool, threads: int = 2) -> np.ndarray:
     points = _core.Points.dense(X)
-    return _core.kernel_product(kind, 0.3, 0.7, 3, points, v, points, threads, single)
+    return _core.kernel_product(_core.Kernel(kind, 0.3, 0.7, 3), points, v, points, threads, single)
 
 
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512", "amx"])
@@ -96,8 +96,10 @@ def test_points_too_large_to_be_packed_at_once_are_not() -> None:
     rng = np.random.default_rng(0)
     X, v = rng.normal(size=(n, d)), rng.normal(size=n)
     points, others = _core.Points.dense(X), _core.Points.dense(X.copy())
-    got = _core.kernel_product("gaussian", 1 / d, 0.0, 1, points, v, points, 2, False)
-    assert np.array_equal(got, _core.kernel_product("gaussian", 1 / d, 0.0, 1, points, v, others, 2, False))
+    got = _core.kernel_product(_core.Kernel("gaussian", 1 / d, 0.0, 1), points, v, points, 2, False)
+    assert np.array_equal(
+        got, _core.kernel_product(_core.Kernel("gaussian", 1 / d, 0.0, 1), points, v, others, 2, False)
+    )
 
 
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512", "amx"])

@@ -26,7 +26,7 @@ def standardised(P):
 
 
 def expansion_of(kind, X, gamma=0.01, centre=None):
-    return _core.Expansion(kind, gamma, OFFSET, DEGREE, _core.Points.dense(X), centre, 2)
+    return _core.Expansion(_core.Kernel(kind, gamma, OFFSET, DEGREE), _core.Points.dense(X), centre, 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

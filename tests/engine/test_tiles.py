@@ -19,7 +19,7 @@ KINDS = ["linear", "polynomial", "gaussian", "sigmoid"]
 def products(kind, X, coefficient, Z, gamma, single):
     at = (core_points(NativeKernel("linear", P), None) for P in (X, Z))
     rows, cols = at
-    return _core.kernel_product(kind, gamma, 0.7, 3, rows, coefficient, cols, 2, single)
+    return _core.kernel_product(_core.Kernel(kind, gamma, 0.7, 3), rows, coefficient, cols, 2, single)
 
 
 def error(kind, X, coefficient, Z, gamma):

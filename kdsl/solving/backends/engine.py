@@ -78,7 +78,7 @@ def solve(
         theta = np.clip(np.zeros(problem.size), problem.separable.lower, problem.separable.upper)
         message = "no point within the bounds meets the rows"
         return RawSolution(theta, 0, "infeasible", message, time.perf_counter() - began)
-    h, classes = form.separable, form.classes
+    classes = form.classes
     rounds: list[RawSolution] = []
     any_start = start is None  # will do as well, if it meets the rows
     stopped: Status | None = None
@@ -110,29 +110,22 @@ def solve(
             v, any_start = (v, any_start) if near is None else (near, False)
     hessians = _hessians(problem, form, threads)
     answer = _core.solve(
-        h.offsets,
-        h.left,
-        h.right,
-        h.curvature,
-        h.slope,
-        h.value,
-        classes.begin,
-        classes.first_is_free,
-        classes.decoupled,
-        classes.rank,
-        classes.direction,
-        np.ascontiguousarray(v),
-        any_start,
-        *_known(problem, form),
+        form.separable.for_core(),
+        _core.Classes(classes.begin, classes.first_is_free, classes.direction),
         hessians,
         problem.constant + constant,
-        tol,
-        -1.0 if kkt_tol is None else kkt_tol,
-        memory,
-        threads,
-        all_threads,
-        strategy,
-        working_set,
+        np.ascontiguousarray(v),
+        _known(problem, form),
+        _core.Options(
+            tolerance=tol,
+            kkt_tolerance=kkt_tol,
+            memory=memory,
+            threads=threads,
+            all_threads=all_threads,
+            strategy=strategy,
+            working_set=working_set,
+            any_start=any_start,
+        ),
         0.0 if stopped == "interrupted" else time_limit - (time.perf_counter() - began),
         2**62 if max_iterations is None else max_iterations - _iterations(rounds),
         callback,
@@ -153,10 +146,10 @@ def solve(
     return RawSolution(theta, _iterations(rounds) + answer["iterations"], status, message, seconds, facts, ray)
 
 
-def _known(problem: NormalForm, form: EngineForm) -> tuple[Floats, Floats]:
-    """A known product in the engine's coordinates; two empty arrays where there is none."""
+def _known(problem: NormalForm, form: EngineForm) -> tuple[Floats, Floats] | None:
+    """A known product in the engine's coordinates."""
     if problem.known is None:
-        return np.zeros(0), np.zeros(0)
+        return None
     theta, gradient = (np.r_[part, np.zeros(len(form.slack_row))][form.source] for part in problem.known)
     return theta * form.scale, gradient / form.scale
 
@@ -186,8 +179,8 @@ def _hessians(problem: NormalForm, form: EngineForm, threads: int) -> list[_core
         if kernel is None:
             rest.append((block, atoms))
             continue
-        shape = (kernel.kind, kernel.gamma, kernel.offset, kernel.degree, core_points(kernel, None), centre_of(kernel))
-        terms.append(_core.KernelHessian(*shape, atoms.start, atoms.point, atoms.coefficient, threads))
+        where = (kernel.for_core(), core_points(kernel, None), centre_of(kernel))
+        terms.append(_core.KernelHessian(*where, atoms.start, atoms.point, atoms.coefficient, threads))
     if rest or not terms:
         terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source))))
     return terms

@@ -8,7 +8,6 @@ How      kdsl/core/row_descent.hpp
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, NormalForm, Separable
+from kdsl.solving.normal_form import Floats, NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 MOST_ROWS = 8
@@ -48,7 +47,6 @@ def solve(
     row[n + np.arange(len(slack)), slack] = 1.0
     scale = np.abs(row).max(axis=0, initial=0.0)
     scale[scale == 0] = 1.0
-    h = _with_slacks(problem.separable, len(slack))
     t = np.zeros(size)
     if start is not None:
         t[:n] = start
@@ -58,7 +56,7 @@ def solve(
         row / scale,
         np.asarray(problem.rows.target / scale, np.float64),
         shift,
-        *(h.offsets.astype(np.int64), h.left, h.right, h.curvature, h.slope, h.value),
+        problem.separable.with_slacks(len(slack)).for_core(),
         t,
         problem.constant,
         max(_wanted(options) / SAFETY, FINEST),
@@ -93,16 +91,6 @@ def _rows(problem: NormalForm, size: int) -> tuple[sp.csr_array[Any], Floats]:
     F.resize((size, F.shape[1]))
     F.sum_duplicates()
     return F, np.concatenate(shifts)
-
-
-def _with_slacks(h: Separable, slacks: int) -> Separable:
-    """h with `slacks` coordinates more on [0, inf) that cost nothing."""
-    if not slacks:
-        return h
-    zero = np.zeros(slacks)
-    pairs = ((h.left, zero), (h.right, zero + math.inf), (h.curvature, zero), (h.slope, zero), (h.value, zero))
-    offsets = np.r_[h.offsets, h.offsets[-1] + 1 + np.arange(slacks)]
-    return Separable(offsets, *(np.concatenate(pair) for pair in pairs))
 
 
 def _accepts(facts: Facts) -> str | None:
