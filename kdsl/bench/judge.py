@@ -16,15 +16,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kdsl.bench.problems import (
-    BOUND,
-    GENERAL,
-    HUBER_C,
-    PINBALL_TAU,
-    Floats,
-    Kind,
-    Problem,
-)
+from kdsl.bench.problems import BOUND, GENERAL, HUBER_C, PINBALL_TAU, Kind, Problem
+from kdsl.numerics.arrays import Floats
 
 Measure = Literal["kkt_gap", "rel_gap", "residual", "error"]
 Arrays = Mapping[str, Any]

@@ -13,7 +13,8 @@ import numpy as np
 
 from kdsl.bench.contender import OWN, Answer, Timed, settle, timed, timed_in_a_turn
 from kdsl.bench.judge import measure_of, price_path
-from kdsl.bench.problems import BOUND, GENERAL, HUBER_C, PINBALL_TAU, Floats, Kind, Problem, Task
+from kdsl.bench.problems import BOUND, GENERAL, HUBER_C, PINBALL_TAU, Kind, Problem, Task
+from kdsl.numerics.arrays import Floats
 
 if TYPE_CHECKING:
     from kdsl.models.solution import Solution

@@ -11,7 +11,8 @@ from kdsl import allowance
 from kdsl.bench.contender import Answer, Contender, Timed, settle, timed, timed_in_a_turn
 from kdsl.bench.judge import price_path
 from kdsl.bench.own import Kdsl
-from kdsl.bench.problems import BOUND, GENERAL, Floats, Kind, Problem, Task
+from kdsl.bench.problems import BOUND, GENERAL, Kind, Problem, Task
+from kdsl.numerics.arrays import Floats
 
 CACHE_MB = 2000
 LARGEST_EXPLICIT = 2000  # multipliers up to which solvers of explicit quadratic programs are asked

@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kdsl.numerics.arrays import Floats
+
 Kind = Literal[
     "c-svc",
     "svr",

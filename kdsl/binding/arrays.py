@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Array, Matrix, Table, Texts, empty_values, is_single, numbered
+from kdsl.binding.table import Array, Table, Texts, empty_values, is_single, numbered
+from kdsl.numerics.arrays import Matrix
 
 
 def table_from_array(value: Any, source: str) -> Table:

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.points import FeatureMap, Points, Scaling, label_word
-from kdsl.binding.table import Array, Floats, Ints, Matrix
+from kdsl.binding.table import Array
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel, Linear, Polynomial, number
-from kdsl.binding.table import Floats, Matrix
-from kdsl.solving.native_kernel import NativeKernel
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.native_kernel import NativeKernel
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from kdsl.binding.faults import count, fault, warning
-from kdsl.binding.table import Floats, Table, Texts, empty_values, numbered
+from kdsl.binding.table import Table, Texts, empty_values, numbered
+from kdsl.numerics.arrays import Floats
 
 MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "NAN", "NULL", "null", "?", "."))
 COMMA_NUMBER = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.binding.table import Floats, Matrix
-from kdsl.solving.quiet_products import products
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.quiet_products import products
 
 DIRECT_DIMENSION = 16  # up to here x - z is formed outright, which is as fast as a matrix product
 NEAR = 1e-3  # below this share of ||x||^2 + ||z||^2 the expanded square has lost digits

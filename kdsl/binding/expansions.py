@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl import allowance
-from kdsl.binding.table import Floats, Matrix, as_double, is_single
-from kdsl.solving.native_kernel import NativeKernel, centre_of, core_points, in_columns, in_rows
-from kdsl.solving.quiet_products import applied
+from kdsl.binding.table import as_double, is_single
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.native_kernel import NativeKernel, centre_of, core_points, in_columns, in_rows
+from kdsl.numerics.quiet_products import applied
 
 if TYPE_CHECKING:
     from kdsl import _core

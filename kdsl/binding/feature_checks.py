@@ -6,8 +6,8 @@ import numpy as np
 
 from kdsl.binding.faults import cite, listing, warning
 from kdsl.binding.points import FeatureMap, Points, column_ranges
-from kdsl.binding.table import Floats
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.numerics.arrays import Floats
 
 RANGE_RATIO = 100.0
 OFFSET_RATIO = 1e4  # its square is what inner products are larger than what tells the points apart

@@ -15,7 +15,8 @@ from kdsl.binding.delimited import refuse_duplicates
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import count, fault
 from kdsl.binding.opening import no_rows
-from kdsl.binding.table import Floats, Table, Texts, empty_values
+from kdsl.binding.table import Table, Texts, empty_values
+from kdsl.numerics.arrays import Floats
 
 
 def table_from_frame(frame: Any, source: str) -> Table:

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from kdsl.binding.expansions import Expansion, block_rows
 from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
 from kdsl.binding.symmetry import check_symmetry
-from kdsl.binding.table import Floats, Ints, Matrix
-from kdsl.solving.native_kernel import NativeKernel
-from kdsl.solving.normal_form import GramOracle
+from kdsl.numerics.arrays import Floats, Ints, Matrix
+from kdsl.numerics.grams import GramOracle
+from kdsl.numerics.native_kernel import NativeKernel
 
 KEPT_SHARE = 4  # the whole matrix is kept when it fits in this part of the memory allowed
 MUTUAL = 0.2  # of the points carry something: then what is between them is worth computing once for both

@@ -15,7 +15,6 @@ from kdsl.binding.faults import fault, listing, nearest
 from kdsl.binding.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid, number
 from kdsl.binding.precomputed import Precomputed
 from kdsl.binding.python_kernel import Function, PythonKernel
-from kdsl.binding.table import Matrix
 from kdsl.language.diagnostics import KdslError
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, KERNEL_FAMILIES, OTHER_NAMES, KernelFamily, KernelParameter
 from kdsl.language.syntax import (
@@ -33,6 +32,7 @@ from kdsl.language.syntax import (
     Number,
     Pow,
 )
+from kdsl.numerics.arrays import Matrix
 
 LARGEST_DEGREE = 1_000_000
 MEDIAN_POINTS = 1000  # the median distance is that of all pairs of this many points, evenly spaced in the table

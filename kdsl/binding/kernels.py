@@ -10,8 +10,8 @@ import numpy as np
 
 from kdsl.binding.distances import city_block_distances, inner_products, squared_distances, squared_norms
 from kdsl.binding.expansions import Expansion
-from kdsl.binding.table import Floats, Matrix
-from kdsl.solving.native_kernel import NativeKernel
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.native_kernel import NativeKernel
 
 DEFAULT_MEMORY = 1 << 28
 

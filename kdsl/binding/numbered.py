@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.faults import cite, count, fault, listing
-from kdsl.binding.table import Ints, Matrix, Table
+from kdsl.binding.table import Table
+from kdsl.numerics.arrays import Ints, Matrix
 
 NUMBERED = re.compile(r"f\d+")
 FIRST = "f0"  # of a file that counts from 0

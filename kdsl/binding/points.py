@@ -13,8 +13,9 @@ from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, count, fault, listing, nearest
 from kdsl.binding.numbered import called_as, never_seen, unseen
 from kdsl.binding.precomputed import test_points
-from kdsl.binding.table import Floats, Ints, Matrix, Table, Texts, as_double, headless, place
+from kdsl.binding.table import Table, Texts, as_double, headless, place
 from kdsl.binding.truths import is_truth, with_numbers
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 
 EXPAND = "expand text to 0/1 columns with `--onehot`, choose other columns with `--features`, or correct the cell"
 LARGEST = 1e150  # beyond this a square, and so a distance, is no float64

@@ -10,7 +10,7 @@ from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Against, Kernel
 from kdsl.binding.symmetry import uneven_pair
-from kdsl.binding.table import Floats, Matrix
+from kdsl.numerics.arrays import Floats, Matrix
 
 
 def training_points(gram: Floats, source: str) -> Floats:

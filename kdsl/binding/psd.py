@@ -26,9 +26,9 @@ from kdsl.binding.faults import fault, listing, warning
 from kdsl.binding.gram import DenseGram, ShiftedGram
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.symmetry import check_symmetry
-from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.language.diagnostics import Diagnostic, KdslError
-from kdsl.solving.normal_form import GramOracle
+from kdsl.numerics.arrays import Floats, Ints, Matrix
+from kdsl.numerics.grams import GramOracle
 
 POLICIES = ("refuse", "clip", "shift", "accept")
 SUBMATRICES = 3

@@ -11,7 +11,7 @@ import numpy as np
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Against, Kernel
-from kdsl.binding.table import Floats, Matrix
+from kdsl.numerics.arrays import Floats, Matrix
 
 Function = Callable[..., Any]
 

@@ -13,10 +13,11 @@ from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import cite, fault, listing
 from kdsl.binding.points import DENSE_SHARE, FeatureMap, Scaling, category_words, refuse_rounded, text_feature
 from kdsl.binding.sources import FromArray, FromColumn, FromFeatures, FromSquare, Source, is_matrix
-from kdsl.binding.table import Floats, Ints, Table, numbered
+from kdsl.binding.table import Table, numbered
 from kdsl.binding.truths import with_numbers
 from kdsl.binding.values import check_real, sort_labels
 from kdsl.language.model import Datum
+from kdsl.numerics.arrays import Floats, Ints
 
 
 class Raw(NamedTuple):

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Floats, Ints, Table
+from kdsl.binding.table import Table
+from kdsl.numerics.arrays import Floats, Ints
 
 PLAIN_LINE = re.compile(r"\s*[^\s:]+(\s+[0-9]+:[^\s:]+)*\s*")
 GROUPED_LINE = re.compile(r"\s*[^\s:]+\s+qid:[0-9]+(\s+[0-9]+:[^\s:]+)*\s*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Floats, Ints
+from kdsl.numerics.arrays import Floats, Ints
 
 ASYMMETRY = 1e-8  # relative to the largest entry; less is the rounding of whoever computed the matrix
 

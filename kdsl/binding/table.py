@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from kdsl.binding.faults import listing
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Texts: TypeAlias = NDArray[np.object_]
 Array: TypeAlias = NDArray[Any]
-Matrix: TypeAlias = "Floats | sp.csr_array"
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from kdsl.binding.distances import to_dense
-from kdsl.binding.table import Array, Floats, Table
+from kdsl.binding.table import Array, Table
+from kdsl.numerics.arrays import Floats
 
 TRUTHS = {"true": 1.0, "false": 0.0}
 

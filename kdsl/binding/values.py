@@ -11,9 +11,10 @@ from kdsl.binding.bound import LabelMap, LabelSet
 from kdsl.binding.delimited import is_number
 from kdsl.binding.faults import cite, count, fault, nearest
 from kdsl.binding.points import are_plain_numbers, category_words, label_word, not_finite, refuse_rounded
-from kdsl.binding.table import Array, Floats, Ints, Texts, place
+from kdsl.binding.table import Array, Texts, place
 from kdsl.binding.truths import are_truths, as_numbers
 from kdsl.language.model import Datum, Interval
+from kdsl.numerics.arrays import Floats, Ints
 
 POSITIVE_WORDS = ("+", "+1", "yes", "true", "positive", "pos", "active")
 

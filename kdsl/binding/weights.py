@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from kdsl.binding.faults import cite, fault, warning
-from kdsl.binding.table import Array, Floats
+from kdsl.binding.table import Array
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.language.model import Datum, Interval, Model
 from kdsl.language.syntax import Add, Expr, Item, Mul, Neg, Sum
 from kdsl.language.walk import children, walk
+from kdsl.numerics.arrays import Floats
 
 
 def weights_of(model: Model) -> tuple[Datum, ...]:

@@ -124,7 +124,7 @@ Control::Poll poll_of(nb::object callback) {
 }
 
 void bind_parts(nb::module_& module) {
-    nb::class_<KernelSpec>(module, "Kernel", "A kernel that the core evaluates itself (kdsl/solving/native_kernel.py).")
+    nb::class_<KernelSpec>(module, "Kernel", "A kernel that the core evaluates itself (kdsl/numerics/native_kernel.py).")
         .def("__init__",
              [](KernelSpec* self, const std::string& kind, double gamma, double offset, int degree) {
                  new (self) KernelSpec{kind_of(kind), gamma, offset, degree};

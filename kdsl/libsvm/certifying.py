@@ -20,11 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Floats, Ints, Matrix, Table
+from kdsl.binding.table import Table
 from kdsl.language.model import Model
 from kdsl.libsvm.importing import SPECS, expansions_of, kernel_text
 from kdsl.libsvm.model import REGRESSORS, LibsvmModel
 from kdsl.models.solution import Solution
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 from kdsl.pipeline import parse_spec
 from kdsl.solving.api import Prepared, prepare
 from kdsl.solving.api import read_model as read_spec

@@ -7,7 +7,8 @@ import numpy as np
 from kdsl.binding.faults import fault
 from kdsl.binding.points import FILL, check_finite, not_finite
 from kdsl.binding.reading import read_table
-from kdsl.binding.table import Floats, Matrix, Table, place
+from kdsl.binding.table import Table, place
+from kdsl.numerics.arrays import Floats, Matrix
 
 
 def read_examples(path: str, labelled: bool = True) -> tuple[Matrix, Floats, Table]:

@@ -27,11 +27,12 @@ from kdsl.binding.kernels import Gaussian, Kernel, Polynomial, Sigmoid
 from kdsl.binding.points import DENSE_SHARE, FeatureMap
 from kdsl.binding.raw import no_scaling
 from kdsl.binding.records import record_features, record_kernel, record_labels
-from kdsl.binding.table import Floats, Matrix, numbered
+from kdsl.binding.table import numbered
 from kdsl.libsvm.model import LibsvmModel
 from kdsl.models.container import pack
 from kdsl.models.header_form import IMPORTED
 from kdsl.models.model_file import Arrays, put_points, put_sparse
+from kdsl.numerics.arrays import Floats, Matrix
 from kdsl.solving.api import read_model as read_spec
 
 SPECS = {

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.kernels import Kernel
-from kdsl.binding.table import Floats, Ints, Matrix
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 
 CLASSIFIERS = ("c_svc", "nu_svc")
 REGRESSORS = ("epsilon_svr", "nu_svr")

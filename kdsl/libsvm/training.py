@@ -27,10 +27,10 @@ from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault
 from kdsl.binding.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from kdsl.binding.points import DENSE_SHARE
-from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.libsvm.model import SVM_TYPES, LibsvmModel
 from kdsl.libsvm.options import TrainOptions
 from kdsl.models.solution import Solution
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 from kdsl.solving.api import prepare
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.warm_start import Trail

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kdsl.binding.kernels import Gaussian, Linear, Polynomial, Sigmoid
-from kdsl.binding.table import Floats, Ints
 from kdsl.libsvm.model import LibsvmModel
+from kdsl.numerics.arrays import Floats, Ints
 
 
 def model_text(model: LibsvmModel) -> str:

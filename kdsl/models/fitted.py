@@ -24,8 +24,9 @@ from kdsl.models.predictor import Predictor
 
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
-    from kdsl.binding.table import Floats, Ints, Matrix, Table
+    from kdsl.binding.table import Table
     from kdsl.language.model import IndexSet, Model, Prediction
+    from kdsl.numerics.arrays import Floats, Ints, Matrix
 
 
 @dataclass(frozen=True, eq=False)

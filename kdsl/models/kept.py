@@ -10,7 +10,7 @@ import numpy as np
 from kdsl.algebra.numeric import Array
 from kdsl.binding.kernels import Kernel
 from kdsl.binding.psd import Repair
-from kdsl.binding.table import Ints, Matrix
+from kdsl.numerics.arrays import Ints, Matrix
 
 
 @dataclass(frozen=True, eq=False)

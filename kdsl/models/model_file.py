@@ -36,7 +36,6 @@ from kdsl.binding.records import (
     restore_kernel,
     restore_labels,
 )
-from kdsl.binding.table import Matrix
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
 from kdsl.models.container import AGAIN, Container, pack, unpack
@@ -47,8 +46,8 @@ from kdsl.models.predictor import Expanded, Predictor
 from kdsl.models.solution import Solution
 from kdsl.models.unfinished import doubt_of, warn_once
 from kdsl.models.voting import voting_of
+from kdsl.numerics.arrays import Floats, Matrix
 from kdsl.solving.certificate import Certificate, Residual
-from kdsl.solving.normal_form import Floats
 from kdsl.whole_file import replacing
 
 Arrays = dict[str, NDArray[Any]]

@@ -20,11 +20,11 @@ from kdsl.binding.expansions import block_rows
 from kdsl.binding.kernels import DEFAULT_MEMORY, Against, Kernel
 from kdsl.binding.numbered import widened
 from kdsl.binding.psd import Repair
-from kdsl.binding.table import Matrix, as_double
+from kdsl.binding.table import as_double
 from kdsl.language import syntax as s
 from kdsl.language.model import Model, Prediction
 from kdsl.models.kept import Kept, kernel_values
-from kdsl.solving.normal_form import Floats, Ints
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 
 
 @dataclass(frozen=True, eq=False)

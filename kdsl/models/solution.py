@@ -16,8 +16,8 @@ from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.fitted import Fitted
 from kdsl.models.predictor import Predictor
 from kdsl.models.unfinished import doubt_of, warn_once
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.certificate import Certificate
-from kdsl.solving.normal_form import Floats
 
 
 @dataclass(frozen=True)

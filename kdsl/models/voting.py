@@ -19,7 +19,7 @@ from kdsl.models.predictor import Predictor
 
 if TYPE_CHECKING:
     from kdsl.algebra.numeric import Array
-    from kdsl.binding.table import Floats, Ints, Matrix
+    from kdsl.numerics.arrays import Floats, Ints, Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Floats
 from kdsl.language import syntax as s
+from kdsl.numerics.arrays import Floats
 from kdsl.plot import sheets
 from kdsl.plot.fits import Fit, Mask, grid_over, held
 from kdsl.plot.laws import marks_of

@@ -16,8 +16,8 @@ from kdsl.algebra.poly import Poly, substitute
 from kdsl.algebra.primal import Logistic, LossTerm
 from kdsl.algebra.terms import Factor, Sym
 from kdsl.binding.faults import fault, nearest
-from kdsl.binding.table import Floats
 from kdsl.language.model import Model
+from kdsl.numerics.arrays import Floats
 from kdsl.plot import sheets
 from kdsl.plot.sheets import BLUE, INK, MIDDLE
 

@@ -16,13 +16,13 @@ from kdsl.algebra.terms import Inner, Vec
 from kdsl.binding.bound import Bound
 from kdsl.binding.distances import to_dense
 from kdsl.binding.faults import fault, listing, nearest
-from kdsl.binding.table import Floats, Ints
 from kdsl.language import syntax as s
 from kdsl.language.model import Datum, Model, Prediction
 from kdsl.models.fitted import Fitted
 from kdsl.models.model_file import LoadedModel
 from kdsl.models.solution import Solution
 from kdsl.models.training_data import binding_of, bound_as_then
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.plot.sheets import plain
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from kdsl.algebra.primal import Condition, Logistic, LossTerm, Primal
 from kdsl.algebra.terms import At, Factor, Inner, Sym, Vec
 from kdsl.algebra.translate import Point, Translator, Value
 from kdsl.binding.faults import listing
-from kdsl.binding.table import Floats
 from kdsl.language.diagnostics import KdslError
+from kdsl.numerics.arrays import Floats
 from kdsl.plot.fits import Fit, Mask, no_relation
 
 AGREE = 1e-9  # relative; how far the same number may differ between two examples

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kdsl.binding.faults import fault
-from kdsl.binding.table import Floats
+from kdsl.numerics.arrays import Floats
 from kdsl.plot import sheets
 from kdsl.plot.fits import Fit, Mask, Solved, fit_of, framed
 from kdsl.plot.laws import Law, Laws, constant, laws_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kdsl.binding.bound import LabelMap
-from kdsl.binding.table import Floats
+from kdsl.numerics.arrays import Floats
 from kdsl.plot import sheets
 from kdsl.plot.class_regions import class_regions
 from kdsl.plot.fits import Fit, Mask, Solved, chosen_features, fit_of, grid_over, held, placed, refuse_kind

@@ -14,8 +14,9 @@ from kdsl.report.parts import Html, code, described, figure, joined, paragraph, 
 if TYPE_CHECKING:
     from kdsl.binding.bound import Bound
     from kdsl.binding.points import FeatureMap, Points, Scaling
-    from kdsl.binding.table import Array, Matrix
+    from kdsl.binding.table import Array
     from kdsl.language.model import Datum
+    from kdsl.numerics.arrays import Matrix
     from kdsl.report.account import Account
 
 FEATURES = 40  # features that the table names

@@ -11,8 +11,8 @@ import numpy as np
 from kdsl.algebra.numeric import Array
 from kdsl.binding.kernels import Linear
 from kdsl.binding.sources import first_size
-from kdsl.binding.table import Floats, Ints
 from kdsl.models.predictor import Predictor
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.sklearn.fitting import Solved
 from kdsl.sklearn.reading import Reading, names_in
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kdsl.algebra.numeric import Array
 from kdsl.binding.psd import check_policy
-from kdsl.binding.table import Floats, Ints, Matrix
 from kdsl.language.model import Prediction
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 from kdsl.sklearn.attributes import expansion_of, intercepts_of, is_linear, multipliers_of
 from kdsl.sklearn.errors import as_value_errors, warn_of_doubts
 from kdsl.sklearn.fitting import Examples, Part, Settings, Solved, solve_parts

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kdsl.algebra.numeric import Array
-from kdsl.binding.table import Floats, Ints
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.sklearn.fitting import Part
 from kdsl.sklearn.reading import Reading
 

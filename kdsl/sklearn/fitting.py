@@ -18,9 +18,10 @@ from kdsl.binding.bound import Bound, hash_data
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.parameters import bind_parameters
 from kdsl.binding.sources import first_size
-from kdsl.binding.table import Array, Floats, Ints, Matrix, Table
+from kdsl.binding.table import Array, Table
 from kdsl.language.model import Model
 from kdsl.models.solution import Solution
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 from kdsl.sklearn.further import joined
 from kdsl.sklearn.reading import Reading
 from kdsl.solving.api import Prepared, build_kernels, with_kernels

@@ -14,9 +14,10 @@ from kdsl.binding.expansions import block_rows
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.binding.points import FeatureMap
 from kdsl.binding.precomputed import Precomputed, test_points
-from kdsl.binding.table import Floats, Ints, Matrix, as_double
+from kdsl.binding.table import as_double
 from kdsl.language.model import Prediction
 from kdsl.models.predictor import Predictor
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 from kdsl.sklearn.fitting import Solved
 from kdsl.sklearn.reading import Reading
 

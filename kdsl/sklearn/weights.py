@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from kdsl.algebra.numeric import Array
-from kdsl.binding.table import Floats
+from kdsl.numerics.arrays import Floats
 from kdsl.sklearn.copies import with_copies
 from kdsl.sklearn.errors import refusal
 from kdsl.sklearn.reading import Reading

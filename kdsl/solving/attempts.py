@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kdsl.binding.psd import Repair
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
 from kdsl.solving.lowering import Lowered
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, instead_of, next_route

@@ -19,10 +19,12 @@ from kdsl.algebra.kkt import KktCondition
 from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Vec
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.grams import expanded
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.directions import directions_of
 from kdsl.solving.loss_residuals import loss_residual
-from kdsl.solving.normal_form import Floats, NormalForm, Rows, Separable, expanded, together
-from kdsl.solving.quiet_products import dot
+from kdsl.solving.normal_form import NormalForm, Rows, Separable, together
 
 _ROUNDING = 1e-15  # of a sum of products, as a share of their sizes
 

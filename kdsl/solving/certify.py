@@ -11,6 +11,7 @@ from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.energies import Energies
 from kdsl.algebra.entropies import entropy_size, entropy_value
 from kdsl.algebra.numeric import Array, evaluate
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.certificate import (
     Certificate,
     Products,
@@ -27,7 +28,6 @@ from kdsl.solving.certificate import (
 from kdsl.solving.conic_point import cone_excess, conic_value, vectors_in
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.lowering import Lowered, lower
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.primal_point import PrimalPoint, ball_rounding, primal_point, without_vectors
 from kdsl.solving.scalar_problem import ScalarProblem

@@ -12,9 +12,9 @@ from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Factor, Inner, Sym
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.certificate import Products, normal_form_value
 from kdsl.solving.lowering import Lowered
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.unknowns import HilbertUnknown
 

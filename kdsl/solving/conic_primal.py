@@ -19,14 +19,14 @@ from kdsl.algebra.poly import Poly, collect
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Factor, Inner, Sym, Vec
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import Options
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
 from kdsl.solving.scalar_program import conic_cost, solve_cones
 from kdsl.solving.spaces import Space
-from kdsl.solving.sparse_forms import Places, linear_matrix
+from kdsl.solving.sparse_forms import linear_matrix
 from kdsl.solving.unknowns import HilbertUnknown, with_unknowns
 
 LIMIT = "user_limit"  # CVXPY's word for a limit of time or iterations
@@ -173,7 +173,7 @@ class _Columns:
         scalars = self.scalars.families
         by_name = {family.name: family for family in self.families}
 
-        def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
+        def column_of(symbol: Sym, places: tuple[Ints, ...]) -> Ints:
             if symbol.name in scalars:
                 return scalars[symbol.name].at(places)
             kind, name, *point = symbol.name.split("\x07")

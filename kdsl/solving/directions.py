@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kdsl.solving.normal_form import Floats, Ints
+from kdsl.numerics.arrays import Floats, Ints
 
 DEPENDENT = 1e-12  # of a column, beside the largest: what the other columns do not explain, and rounding may
 

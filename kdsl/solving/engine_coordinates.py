@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.quiet_products import applied
 from kdsl.solving.directions import directions_of, spanning
-from kdsl.solving.normal_form import Floats, Ints, NormalForm, Rows, Separable
-from kdsl.solving.quiet_products import applied
+from kdsl.solving.normal_form import NormalForm, Rows, Separable
 
 FEW_ROWS = 64  # rows up to which A is handled as a dense array
 ROUNDING = 1e-13  # of a row's largest entry: what is smaller is what rounding left of a sum that vanishes

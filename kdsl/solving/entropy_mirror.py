@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.held_pieces import HeldPieces
-from kdsl.solving.normal_form import Floats, Ints
 
 _DENSE = 8  # rows so few that sparse ones gain nothing where they meet a matrix
 _FEW = 64  # rows that others overlap up to which their part of A W A' is a dense matrix

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.factors import low_rank
-from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Separable
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
 GRAM_BLOCK = 1024
 

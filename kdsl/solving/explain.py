@@ -7,9 +7,9 @@ import numpy as np
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Sym
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.infeasibility import Conflict, Crossing, NoSolution, Ray, measure_ray, recession_problem
 from kdsl.solving.lowering import Family, Lowered
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.plain_contradiction import plain_contradiction
 from kdsl.solving.posed import Posed
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.factors import linear_points
-from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm, Separable
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 from kdsl.solving.pivoted_cholesky import pivoted_cholesky
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.native_kernel import OffersNative
-from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.native_kernel import OffersNative
+from kdsl.solving.normal_form import HilbertBlock, NormalForm
 
 WORTHWHILE = 4  # coordinates for each column of F from which on F is used instead of Q
 

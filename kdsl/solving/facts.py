@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.grams import GramOracle
+from kdsl.numerics.native_kernel import OffersNative
 from kdsl.solving.factors import linear_points
-from kdsl.solving.native_kernel import OffersNative
-from kdsl.solving.normal_form import Floats, GramOracle, Ints, NormalForm, Rows
+from kdsl.solving.normal_form import NormalForm, Rows
 
 
 @dataclass(frozen=True)

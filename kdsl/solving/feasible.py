@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
-from kdsl.solving.normal_form import Floats, NormalForm
-from kdsl.solving.quiet_products import dot
-
-Matrix: TypeAlias = Floats | sp.csr_array[Any]
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.quiet_products import dot
+from kdsl.solving.normal_form import NormalForm
 
 _FEW = 8  # rows that are taken as a dense array
 _ROUNDS = 60

@@ -19,12 +19,12 @@ import scipy.sparse as sp
 
 from kdsl.binding.psd import PsdReport
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends import cvxpy_backend, direct, osqp_backend, qpsolvers_backends
 from kdsl.solving.backends.explicit import Answer, nothing_found, remaining
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.backends.registry import find_backend, shipped
 from kdsl.solving.expand import ExplicitQP
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.polish_qp import polish
 from kdsl.solving.psd_sparse import audit_sparse
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kdsl.solving.normal_form import Floats, Ints, Separable
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.solving.normal_form import Separable
 
 
 class HeldPieces(NamedTuple):

@@ -6,9 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.grams import GramOracle, expanded
+from kdsl.numerics.native_kernel import rough_product
 from kdsl.solving.factors import linear_points
-from kdsl.solving.native_kernel import rough_product
-from kdsl.solving.normal_form import Floats, GramOracle, Ints, NormalForm, expanded, together
+from kdsl.solving.normal_form import NormalForm, together
 
 
 class HessianProducts:

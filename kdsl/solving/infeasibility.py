@@ -15,9 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.factors import linear_points
 from kdsl.solving.feasible import feasible_point
-from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm, Rows, Separable
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 
 RAY_SHARE = 1e-13  # the energy of a ray, as a share of what its parts have without cancelling
 RAY_SHARES = (1e-4, 1e-7, 1e-10, RAY_SHARE)  # what is asked of the least energy, one after the other

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kdsl.solving.normal_form import Floats
-from kdsl.solving.quiet_products import dot
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.segments import Segments
 
 if TYPE_CHECKING:

@@ -14,9 +14,11 @@ from kdsl.algebra.energies import Cost, Energies, Energy
 from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Sym, Vec
-from kdsl.solving.normal_form import Floats, GramOracle, HilbertBlock, Ints, NormalForm, Rows, Separable
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.grams import GramOracle
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 from kdsl.solving.spaces import Space
-from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked
+from kdsl.solving.sparse_forms import Column, Entries, linear_matrix, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,7 @@ def lower(
         zeros.update({label: _upper_bounds(families[label], values) for label in pinned})
     at = values.with_multipliers(zeros).with_definitions(energies.dual.definitions)
 
-    def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
+    def column_of(symbol: Sym, places: tuple[Ints, ...]) -> Ints:
         family = families[symbol.name]
         return np.asarray(family.positions[places] if places else family.positions.reshape(-1)[0])
 

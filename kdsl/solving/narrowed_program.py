@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kdsl.solving.normal_form import Floats
+from kdsl.numerics.arrays import Floats
 
 DOUBTFUL = 400  # slacks that the first box leaves in doubt
 ROUNDS = 40

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as la
 
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.entropy_mirror import RowSystem
 from kdsl.solving.hessian_products import HessianProducts
-from kdsl.solving.normal_form import Floats
-from kdsl.solving.quiet_products import dot
 
 INDEFINITE = "rounding made the Hessian indefinite"
 

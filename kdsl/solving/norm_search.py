@@ -13,13 +13,13 @@ import time
 from dataclasses import replace
 
 from kdsl.algebra.numeric import evaluate
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Products
 from kdsl.solving.conic_route import may_be_a_cone
 from kdsl.solving.entropic_form import with_entropies
 from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import lower
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.primal_point import ball_rounding, without_vectors
 from kdsl.solving.raw_solution import RawSolution

@@ -11,46 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.grams import GramOracle
+
 if TYPE_CHECKING:
     from kdsl import _core
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-class GramOracle(Protocol):
-    """A kernel on a fixed list of points; nothing larger than what is asked for is ever formed."""
-
-    @property
-    def size(self) -> int: ...
-
-    def diagonal(self) -> Floats: ...
-
-    def rows(self, indices: Ints) -> Floats:
-        """K[indices, :] in float64."""
-        ...
-
-    def matvec(self, vector: Floats) -> Floats:
-        """K @ vector in float64, computed in blocks; the vector may be a matrix."""
-        ...
-
-
-@runtime_checkable
-class Expands(Protocol):
-    """A Gram oracle may offer this: K v, or K V, for once, of which nothing is kept."""
-
-    def expand(self, coefficients: Floats) -> Floats: ...
-
-
-def expanded(gram: GramOracle, v: Floats) -> Floats:
-    """K v, or K V, by the quickest way for a few of them."""
-    return gram.expand(v) if isinstance(gram, Expands) else gram.matvec(v)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ import time
 
 import numpy as np
 
-from kdsl.solving.normal_form import Floats, GramOracle
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.grams import GramOracle
 
 CANDIDATES = 32
 SHARE = 0.02  # of the largest residual, below which a candidate waits for the next block

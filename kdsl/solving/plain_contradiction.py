@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.distances import to_dense
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.lowering import Lowered
-from kdsl.solving.normal_form import Floats, Ints, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.spaces import Space
 
 _SAME = 1e-12  # entries of a column that differ by less, as a share of the largest, are equal

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.explicit import Answer
 from kdsl.solving.expand import ExplicitQP
-from kdsl.solving.normal_form import Floats
 
 REGULARISATION = 1e-9
 REFINEMENTS = 30

@@ -6,13 +6,12 @@ import numpy as np
 
 from kdsl.algebra.numeric import Array
 from kdsl.binding.clauses import data_of_clause
-from kdsl.binding.table import Matrix
 from kdsl.language.model import Model
 from kdsl.language.syntax import Name
 from kdsl.models.kept import Kept
 from kdsl.models.predictor import Expanded, Predictor
+from kdsl.numerics.arrays import Floats, Ints, Matrix
 from kdsl.solving.certify import Point
-from kdsl.solving.normal_form import Floats, Ints
 from kdsl.solving.posed import Posed
 from kdsl.solving.spaces import Space
 from kdsl.solving.unknowns import HilbertUnknown, as_declared

@@ -20,9 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.feasible import feasible_point
-from kdsl.solving.native_kernel import NativeKernel
-from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm, Rows, Separable
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 from kdsl.solving.raw_solution import RawSolution, Status
 
 MOST = 1 << 25  # entries of rows that are handled as a dense array

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.expand import ExplicitQP
-from kdsl.solving.normal_form import Floats
 
 INFINITY = 1e19  # from here on an end is absent; files hold 1e20 with rounding errors
 ROUNDING = 1e-9  # of the larger, by which numbers that should be equal may differ

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kdsl.solving.normal_form import Floats
+from kdsl.numerics.arrays import Floats
 
 Status = Literal[
     "solved", "stalled", "iteration_limit", "time_limit", "interrupted", "infeasible", "unbounded", "solver_error"

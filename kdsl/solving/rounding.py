@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kdsl.language.diagnostics import Diagnostic
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.grams import GramOracle
 from kdsl.solving.certify import Point
-from kdsl.solving.normal_form import Floats, GramOracle
 from kdsl.solving.posed import Posed
 from kdsl.solving.unknowns import UNIT_ROUNDOFF
 

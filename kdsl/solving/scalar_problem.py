@@ -17,10 +17,10 @@ from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Factors, Monomial, Poly, collect, derivative
 from kdsl.algebra.primal import Condition, LossTerm, Multinomial, Primal, Unknown
 from kdsl.algebra.terms import Sym
-from kdsl.solving.normal_form import Floats
-from kdsl.solving.quiet_products import dot
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.smooth_losses import SmoothLoss
-from kdsl.solving.sparse_forms import Column, Entries, Places, linear_matrix, stacked, summed
+from kdsl.solving.sparse_forms import Column, Entries, linear_matrix, stacked, summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Columns:
     def members(self) -> NDArray[np.int64]:
         return self.positions[self.positions >= 0]
 
-    def at(self, places: tuple[Places, ...]) -> Places:
+    def at(self, places: tuple[Ints, ...]) -> Ints:
         """The columns of some members."""
         return np.asarray(self.positions[places] if places else self.positions.reshape(-1)[0])
 
@@ -155,7 +155,7 @@ def scalar_problem(derivation: Derivation, values: Values) -> ScalarProblem:
         start += int(inside.sum())
         families[unknown.name] = Columns(unknown, shape, positions)
 
-    def column_of(symbol: Sym, places: tuple[Places, ...]) -> Places:
+    def column_of(symbol: Sym, places: tuple[Ints, ...]) -> Ints:
         return families[symbol.name].at(places)
 
     form = scalar_form(primal)

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.expand import ExplicitQP
 from kdsl.solving.general_qp import minimise_convex
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 
 _ACCURACIES = (1e-11, 1e-9, 1e-7)  # that a conic solver is asked for, one after the other

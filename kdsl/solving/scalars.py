@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.directions import directions_of
 from kdsl.solving.narrowed_program import WORTHWHILE, Linear, Lines, narrowed_minimum
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalar_program import by_cones, least_scalars
 from kdsl.solving.smooth_scalars import along_one, along_several, by_programs

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.explicit_rows import ExplicitRows
 from kdsl.solving.interior_point import Interior, Program, solve_interior
-from kdsl.solving.normal_form import Floats, Ints, Separable
+from kdsl.solving.normal_form import Separable
 from kdsl.solving.segments import segments_of
 from kdsl.solving.snapping import snapped
 

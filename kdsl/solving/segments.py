@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kdsl.solving.normal_form import Floats, Ints, Separable
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.solving.normal_form import Separable
 
 
 class Segments(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kdsl.solving.normal_form import Floats
+from kdsl.numerics.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

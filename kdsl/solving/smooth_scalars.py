@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from kdsl.solving.normal_form import Floats
-from kdsl.solving.quiet_products import dot
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalar_program import least_scalars
 

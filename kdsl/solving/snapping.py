@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.interior_point import Interior, Program, solver_of
-from kdsl.solving.normal_form import Floats
 
 REFINEMENTS = 3
 SLIGHT = 1e-14  # of the own curvature of a coordinate or of the largest of a matrix: less counts as so much

@@ -10,6 +10,7 @@ from dataclasses import replace
 from kdsl.algebra.energies import conic_form
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.models.solution import Solution
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.attempts import FELL_SHORT, Asked, for_more, is_known_convex, solved
 from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import Options, Progress
@@ -22,7 +23,6 @@ from kdsl.solving.infeasibility import RAY_SHARES, conflict_of, energy_scale, me
 from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
 from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.norm_search import search_norm
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution

@@ -16,10 +16,8 @@ from kdsl.binding.bound import Bound
 from kdsl.binding.gram import gram_oracle
 from kdsl.binding.kernels import Kernel
 from kdsl.binding.psd import Repair, audit_psd, repair
-from kdsl.binding.table import Matrix
-from kdsl.solving.normal_form import GramOracle
-
-Places = NDArray[np.int64]
+from kdsl.numerics.arrays import Ints, Matrix
+from kdsl.numerics.grams import GramOracle
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +37,9 @@ class Space:
     def size(self) -> int:
         return self.oracle.size
 
-    def position(self, vec: Vec, places: tuple[Places, ...]) -> Places:
+    def position(self, vec: Vec, places: tuple[Ints, ...]) -> Ints:
         """Where the points of a feature stand in the list of all points."""
-        flat: Places = np.zeros(1, dtype=np.int64) if not places else np.asarray(0, dtype=np.int64)
+        flat: Ints = np.zeros(1, dtype=np.int64) if not places else np.asarray(0, dtype=np.int64)
         for place, length in zip(places, self.shapes[vec.name], strict=True):
             flat = flat * length + place
         return self.starts[vec.name] + flat

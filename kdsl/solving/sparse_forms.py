@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from kdsl.algebra.numeric import Array, Values, grid_of, indexed_places, product_over
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Sym, Vec, leaves_of
+from kdsl.numerics.arrays import Ints
 
-Places = NDArray[np.int64]
 Leaf = int | str
-Column = Callable[[Sym, tuple[Places, ...]], Places]  # the coordinate of a multiplier, from its index values
-Position = Callable[[Vec, tuple[Places, ...]], Places]  # the same for the point of a feature
+Column = Callable[[Sym, tuple[Ints, ...]], Ints]  # the coordinate of a multiplier, from its index values
+Position = Callable[[Vec, tuple[Ints, ...]], Ints]  # the same for the point of a feature
 
 CANCELLED = 1e-13  # of the sizes of its terms: a sum below it is what rounding left of one that vanishes
 
@@ -24,8 +24,8 @@ CANCELLED = 1e-13  # of the sizes of its terms: a sum below it is what rounding 
 class Entries(NamedTuple):
     """A sparse matrix by its entries, in any order; entries of one place add up."""
 
-    rows: Places
-    columns: Places
+    rows: Ints
+    columns: Ints
     data: Array
     shape: tuple[int, int]
 
@@ -89,7 +89,7 @@ def stacked(parts: list[Entries], width: int) -> Entries:
 
 
 def _compressed(
-    major: Places, minor: Places, data: Array, majors: int, minors: int
+    major: Ints, minor: Ints, data: Array, majors: int, minors: int
 ) -> tuple[Array, NDArray[Any], NDArray[Any]]:
     """(data, minor, start of each major), sorted, terms of one place added up.
 
@@ -149,7 +149,7 @@ def _entries(
     values: Values,
     points: tuple[int, Position] | None,
     roles: tuple[str, ...],
-) -> tuple[Places, Places | None, Array]:
+) -> tuple[Ints, Ints | None, Array]:
     lengths: dict[Leaf, int] = {n: values.size(size) for n, size in enumerate(monomial.binders)}
     lengths.update(row_lengths)
     multiplier, power = next(((f, p) for f, p in monomial.factors if isinstance(f, Sym) and f.role in roles), (None, 1))

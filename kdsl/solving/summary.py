@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kdsl.models.solution import Support
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.certify import Point
-from kdsl.solving.normal_form import Floats
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import Columns
 from kdsl.solving.unknowns import as_declared

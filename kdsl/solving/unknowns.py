@@ -13,9 +13,10 @@ from kdsl.algebra.numeric import Array, Values, evaluate
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.primal import Unknown
 from kdsl.algebra.terms import Vec
+from kdsl.numerics.arrays import Floats
+from kdsl.numerics.grams import GramOracle
 from kdsl.solving.certificate import Products
 from kdsl.solving.lowering import Lowered
-from kdsl.solving.normal_form import Floats, GramOracle
 from kdsl.solving.spaces import Space
 
 UNIT_ROUNDOFF = 2.0**-53

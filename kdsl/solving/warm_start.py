@@ -10,9 +10,10 @@ import numpy as np
 
 from kdsl.algebra.energies import Energies
 from kdsl.algebra.poly import Poly
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.certify import Point
 from kdsl.solving.lowering import Lowered
-from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Product, Separable
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Product, Separable
 from kdsl.solving.posed import Posed
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from kdsl.binding.expansions import block_rows
 from kdsl.binding.gram import KernelGram
-from kdsl.solving.native_kernel import NativeKernel
-from kdsl.solving.normal_form import Floats, Ints
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.posed import Posed
 
 Step = Callable[[int, int, str], None]  # done, whole, what

@@ -30,8 +30,8 @@ from kdsl.language.syntax import (
     Number,
     Pow,
 )
+from kdsl.numerics.native_kernel import NativeKernel, OffersNative
 from kdsl.solving import quiet_products
-from kdsl.solving.native_kernel import NativeKernel, OffersNative
 
 test_points.__test__ = False  # a function of kdsl, not a test
 

@@ -6,7 +6,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.native_kernel import NativeKernel
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 
 

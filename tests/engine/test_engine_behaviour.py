@@ -32,8 +32,8 @@ from engine_problems import (
 
 from kdsl import _core, allowance
 from kdsl.bench.problems import Task, make
+from kdsl.numerics.native_kernel import NativeKernel, core_points
 from kdsl.solving.backends import engine, reference
-from kdsl.solving.native_kernel import NativeKernel, core_points
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
 
@@ -369,7 +369,7 @@ sys.path.insert(0, {here!r})
 from test_engine_behaviour import PointsGram, two_clouds
 from engine_problems import svc
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
+from kdsl.numerics.native_kernel import NativeKernel
 X, y = two_clouds(20_000, d=8, apart=0.1)
 problem = svc(PointsGram(NativeKernel("gaussian", X, 0.5)), y, 1e6)
 print("ready", flush=True)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from test_engine_properties import BOUNDED, LOSSES, loss, relative
 from test_engine_properties import check as agrees
 
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
 from kdsl.solving.engine_coordinates import engine_form
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
 RELAXED = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -21,8 +21,8 @@ from engine_problems import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine, reference
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm
 
 ACCURACY = 1e-8

@@ -9,8 +9,8 @@ from engine_problems import kernel_matrix, svc
 from test_engine_behaviour import RUNNABLE, PointsGram, kkt_gap, two_clouds
 
 from kdsl import _core
+from kdsl.numerics.native_kernel import NativeKernel, core_points
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel, core_points
 
 KINDS = ["linear", "polynomial", "gaussian", "laplacian", "sigmoid"]
 GAMMA, OFFSET, DEGREE = 0.3, 0.7, 3

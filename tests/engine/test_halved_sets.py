@@ -21,8 +21,8 @@ from engine_problems import (
 )
 from test_engine_behaviour import PointsGram
 
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 
 N = 2000

@@ -14,8 +14,8 @@ from engine_problems import MatrixGram, kernel_matrix, make_rows, pieces, signed
 from scipy.spatial.distance import cdist
 
 from kdsl import _core
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm
 
 N = 2100  # the fewest that are rounded

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from kdsl import _core
 from kdsl.language.diagnostics import KdslError
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving import api, routing
 from kdsl.solving.backends import engine, lowrank
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.explicit_rows import explicit_rows
 from kdsl.solving.facts import facts_of
 from kdsl.solving.interior_point import Program, solve_interior
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Separable
 from kdsl.solving.pivoted_cholesky import pivoted_cholesky
 from kdsl.solving.screening import solve_rows

@@ -8,8 +8,8 @@ from engine_problems import KernelGram, svc
 from test_engine_behaviour import kkt_gap
 from test_halved_sets import N, classification, regression, two_rows
 
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import NormalForm
 
 FARTHEST = 1e-3

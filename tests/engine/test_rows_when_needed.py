@@ -7,8 +7,8 @@ import pytest
 from engine_problems import KernelGram, make_rows, no_rows, pieces, signed_atoms, svc, value
 from test_engine_behaviour import RUNNABLE, PointsGram, kkt_gap, two_clouds
 
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm
 
 KERNELS = {

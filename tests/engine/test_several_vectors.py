@@ -12,7 +12,7 @@ from kdsl import _core
 from kdsl.binding.expansions import Expansion
 from kdsl.binding.gram import DenseGram, KernelGram
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial
-from kdsl.solving.native_kernel import NativeKernel, in_columns, in_rows, rough_product
+from kdsl.numerics.native_kernel import NativeKernel, in_columns, in_rows, rough_product
 from kdsl.solving.normal_form import HilbertBlock, together
 
 KINDS = ("linear", "polynomial", "gaussian", "laplacian", "sigmoid")

@@ -10,9 +10,9 @@ from engine_problems import make_rows, no_rows, pieces, signed_atoms, value
 from test_engine_behaviour import two_clouds
 from test_lattice import LargeGram
 
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
 from kdsl.solving.engine_coordinates import engine_form, starting_point
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm
 
 N = 2000

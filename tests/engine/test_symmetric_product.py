@@ -14,8 +14,8 @@ from kdsl.binding import expansions
 from kdsl.binding.expansions import Expansion
 from kdsl.binding.gram import KernelGram
 from kdsl.binding.kernels import Gaussian, Polynomial
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 
 KINDS = ("linear", "polynomial", "gaussian", "laplacian", "sigmoid")
 TILE = 192  # points, of kdsl/core/kernel_product.cpp

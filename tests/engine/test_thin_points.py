@@ -8,8 +8,8 @@ from engine_problems import kernel_matrix, svc
 from test_engine_behaviour import RUNNABLE, PointsGram, kkt_gap
 
 from kdsl import _core
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel
 
 KINDS = ["linear", "polynomial", "gaussian", "laplacian", "sigmoid"]
 OFFSET, DEGREE = 0.7, 3

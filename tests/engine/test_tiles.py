@@ -9,8 +9,8 @@ from test_engine_behaviour import RUNNABLE, PointsGram, kkt_gap, two_clouds
 from test_expansion import exact, expansion_of, points_of, some_points
 
 from kdsl import _core
+from kdsl.numerics.native_kernel import NativeKernel, core_points
 from kdsl.solving.backends import engine
-from kdsl.solving.native_kernel import NativeKernel, core_points
 
 pytestmark = pytest.mark.skipif("amx" not in RUNNABLE, reason="this processor has no tiles")
 KINDS = ["linear", "polynomial", "gaussian", "sigmoid"]

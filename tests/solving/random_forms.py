@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl.binding.gram import DenseGram
-from kdsl.solving.native_kernel import NativeKernel
-from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm, Rows, Separable
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.native_kernel import NativeKernel
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 
 
 class Kind(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.direct import SINGLE_FROM, solve_system
-from kdsl.solving.normal_form import Floats
 
 
 def system(n: int, ridge: float) -> tuple[Floats, Floats]:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from kdsl.language.report import render_text
+from kdsl.numerics.arrays import Floats
 from kdsl.solving import routing
 from kdsl.solving.api import solve
 from kdsl.solving.backends import registry
 from kdsl.solving.backends.interface import Backend, Options, Progress
 from kdsl.solving.backends.registry import shipped
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution
 
 

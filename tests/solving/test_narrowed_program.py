@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.narrowed_program import Linear, Lines, narrowed_minimum
-from kdsl.solving.normal_form import Floats
 
 
 def whole(lines: Lines, linear: Linear) -> float:

@@ -20,13 +20,14 @@ from kdsl.algebra.numeric import evaluate
 from kdsl.algebra.primal import Unknown
 from kdsl.binding.gram import DenseGram
 from kdsl.models.report import solution_text
+from kdsl.numerics.arrays import Floats
 from kdsl.pipeline import parse_spec
 from kdsl.solving.api import prepare, solve
 from kdsl.solving.certificate import Products, gradient, kkt_gap, normal_form_value
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.infeasibility import conflict_of, measure_ray, recession_problem
 from kdsl.solving.lowering import lower
-from kdsl.solving.normal_form import Floats, HilbertBlock, NormalForm, Rows, Separable
+from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import Columns, ScalarProblem
 from kdsl.solving.scalars import least_scalars, minimise_scalars

@@ -16,11 +16,11 @@ from random_forms import KINDS, objective, random_form
 
 from kdsl.binding.gram import DenseGram
 from kdsl.language.diagnostics import Diagnostic, KdslError
+from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving import routing
 from kdsl.solving.backends import registry
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.facts import Facts, facts_of
-from kdsl.solving.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 
 BOX = Facts(

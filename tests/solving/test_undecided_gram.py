@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kdsl.binding import psd
-from kdsl.binding.table import Matrix
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.grams import GramOracle
 from kdsl.solving import spaces
 from kdsl.solving.api import solve
-from kdsl.solving.normal_form import Floats, GramOracle
 
 
 def gaussian(a: Matrix, b: Matrix) -> Floats:

@@ -14,9 +14,9 @@ from kdsl.cli.terminal import Console
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 if TYPE_CHECKING:
-    from kdsl.binding.table import Floats
     from kdsl.libsvm.options import TrainOptions
     from kdsl.libsvm.training import Trained
+    from kdsl.numerics.arrays import Floats
 
 ACTIONS = ("train", "predict")
 WEIGHT = re.compile(r"-w([+-]?[0-9]+)")

@@ -17,10 +17,11 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.facts import Facts
 from kdsl.solving.hessian_products import HessianProducts
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 REFRESH = 50  # iterations between two residuals computed from t itself

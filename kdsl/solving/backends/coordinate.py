@@ -15,10 +15,11 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.backends.reference import exact_step, one_sided
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, Ints, NormalForm, Separable
+from kdsl.solving.normal_form import NormalForm, Separable
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 SETTLED = 0.05  # share of the coordinates that may have come to a break, or left it, since the last look

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.explicit import (
     Answer,
     inner_tolerance,
@@ -24,7 +25,7 @@ from kdsl.solving.backends.explicit import (
 )
 from kdsl.solving.backends.interface import Backend, Options, Progress, is_importable, version_of
 from kdsl.solving.expand import ExplicitQP
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 _STATUSES: dict[str, Status] = {

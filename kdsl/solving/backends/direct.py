@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.expand import quadratic_part
 from kdsl.solving.facts import Facts, beyond_memory
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 LARGEST = 20_000

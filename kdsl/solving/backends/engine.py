@@ -12,11 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl import _core, allowance
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.native_kernel import NativeKernel, OffersNative, centre_of, core_points
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
-from kdsl.solving.native_kernel import NativeKernel, OffersNative, centre_of, core_points
-from kdsl.solving.normal_form import Floats, HilbertBlock, Ints, NormalForm
+from kdsl.solving.normal_form import HilbertBlock, NormalForm
 from kdsl.solving.priced_rows import MANY, start_by_prices
-from kdsl.solving.quiet_products import dot
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 Callback = Callable[[int, float], bool | None]

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.expand import ExplicitQP, expand
 from kdsl.solving.factors import WORTHWHILE, low_rank
 from kdsl.solving.facts import Facts, beyond_memory
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 MATRICES = 4  # of the Hessian's size: itself, its symmetrisation, the solver's copy and its factors

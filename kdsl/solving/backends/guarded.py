@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Backend, Options, Progress
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution
 
 

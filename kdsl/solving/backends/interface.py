@@ -10,8 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution
 
 Progress = Callable[[int, float], bool | None]  # iterations and a gap; True stops the solve

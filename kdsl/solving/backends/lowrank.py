@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kdsl import allowance
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 if TYPE_CHECKING:

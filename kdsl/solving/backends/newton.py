@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kdsl import allowance
+from kdsl.numerics.arrays import Floats, Ints
+from kdsl.numerics.quiet_products import dot
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.entropy_mirror import Mirror, OnRows, RowSystem, reflect_onto_rows
 from kdsl.solving.equations import with_equations
@@ -26,8 +28,7 @@ from kdsl.solving.facts import Facts
 from kdsl.solving.held_pieces import HeldPieces
 from kdsl.solving.hessian_products import HessianProducts
 from kdsl.solving.newton_directions import Direction, Effort, Weights, by_columns, by_matrix, by_products
-from kdsl.solving.normal_form import Floats, Ints, NormalForm
-from kdsl.solving.quiet_products import dot
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 _STEPS = 100

@@ -13,6 +13,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.explicit import (
     Answer,
     inner_tolerance,
@@ -23,7 +24,7 @@ from kdsl.solving.backends.explicit import (
 )
 from kdsl.solving.backends.interface import Backend, Options, Progress, is_importable, version_of
 from kdsl.solving.expand import ExplicitQP
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 ITERATIONS = 50_000

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution
 
 LARGEST_REFERENCE = 1000

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.explicit import (
     LARGEST,
     Answer,
@@ -29,7 +30,7 @@ from kdsl.solving.backends.explicit import (
 from kdsl.solving.backends.interface import Backend, Options, Progress, is_importable, version_of
 from kdsl.solving.expand import ExplicitQP
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution, Status
 
 DENSE_ENOUGH = 0.2  # piqp: its dense solver from this share of entries on

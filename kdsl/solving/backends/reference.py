@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from kdsl.solving.normal_form import Floats, NormalForm, Separable
+from kdsl.numerics.arrays import Floats
+from kdsl.solving.normal_form import NormalForm, Separable
 from kdsl.solving.raw_solution import RawSolution, Status
 
 Callback = Callable[[int, float], bool]

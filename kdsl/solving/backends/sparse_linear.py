@@ -14,10 +14,11 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
 from kdsl.solving.factors import linear_points
 from kdsl.solving.facts import Facts
-from kdsl.solving.normal_form import Floats, NormalForm
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
 
 MOST_ROWS = 8

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sp
 
-if TYPE_CHECKING:
-    from kdsl.binding.table import Matrix
-    from kdsl.solving.normal_form import Floats
+from kdsl.numerics.arrays import Floats, Matrix
 
 QUIET = 1 << 18  # multiplications of a product of matrices up to which a BLAS wakes no threads
 FEW = 1 << 26  # multiplications so few that one thread will do

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
 from kdsl import allowance
-from kdsl.solving.normal_form import Floats, GramOracle
+from kdsl.numerics.arrays import Floats, Matrix
+from kdsl.numerics.grams import GramOracle
 
 if TYPE_CHECKING:
     from kdsl import _core
@@ -30,7 +31,7 @@ class NativeKernel(NamedTuple):
     """
 
     kind: NativeKind
-    points: Floats | sp.csr_array[Any]
+    points: Matrix
     gamma: float = 1.0
     offset: float = 0.0
     degree: int = 1
