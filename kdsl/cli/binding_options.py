@@ -12,14 +12,19 @@ from kdsl.cli.python_function import load_function
 from kdsl.cli.terminal import Console
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+    from typing import TypeAlias
+
     from kdsl.language.diagnostics import Diagnostic
     from kdsl.language.model import Model
+
+    Arguments: TypeAlias = ArgumentParser | _ArgumentGroup
 
 FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def add_data_options(parser: ArgumentParser, required: bool = True) -> None:
+def add_data_options(parser: Arguments, required: bool = True) -> None:
     parser.add_argument(
         "--data",
         action="append",
@@ -39,7 +44,7 @@ def add_data_options(parser: ArgumentParser, required: bool = True) -> None:
     parser.add_argument("--scale", choices=("standard", "minmax", "none"), default="none", help="none unless given")
 
 
-def add_base_option(parser: ArgumentParser) -> None:
+def add_base_option(parser: Arguments) -> None:
     parser.add_argument(
         "--index-base", type=int, choices=(0, 1), help="where svmlight text begins to count (1, or 0 where a 0 occurs)"
     )

@@ -15,11 +15,11 @@ from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_point import joined, nothing
 from kdsl.solving.conic_primal import LIMIT, solve_conic_primal
 from kdsl.solving.entropic_form import with_entropies
-from kdsl.solving.facts import facts_of
 from kdsl.solving.lowering import Lowered
+from kdsl.solving.planning import chosen_route
 from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution, Status
-from kdsl.solving.routing import Route, next_route, route
+from kdsl.solving.routing import Route, next_route
 
 LARGEST = 3000  # points beyond which the dense factor of the Gram matrix is not formed
 
@@ -28,19 +28,14 @@ def solve_beyond(
     posed: Posed, lowered: Lowered, options: Options, backend: str | None, progress: Progress | None
 ) -> tuple[RawSolution, Point, Route]:
     """The solution of a problem that is no quadratic program, what it proves, and the route it took."""
-    if posed.energies.conic:
-        what = "norms that no single multiplier squares"
-        if backend not in (None, "cvxpy"):
-            raise KdslError([_no_quadratic_program(find_backend(backend).name, what)])
-        return _by_cvxpy(posed, lowered, options, what, progress)
-    what = "an entropy in the dual"
-    if backend == "cvxpy":
-        return _by_cvxpy(posed, lowered, options, what, progress)
     began = time.perf_counter()
     problem = with_entropies(posed, lowered)
-    chosen = route(facts_of(problem, options.memory), backend, options.tol)
-    steps = math.inf if options.max_iterations is None else options.max_iterations
     lowered = replace(lowered, problem=problem)
+    chosen = chosen_route(posed, lowered, options, backend)
+    if chosen.backend.name == "cvxpy":
+        by_cones = _conic(posed, lowered, options, progress)
+        return by_cones, certify(posed, by_cones.theta, lowered=lowered), chosen
+    steps = math.inf if options.max_iterations is None else options.max_iterations
     found, point, _ = one_backend(Asked(posed, options, progress, began), lowered, chosen, steps=steps)
     proven = point.certificate.status(options.tol, options.kkt_tol) == "optimal"
     if proven or backend is not None or found.status not in FELL_SHORT or _points(posed) > LARGEST:
@@ -62,23 +57,6 @@ def solve_beyond(
             again = replace(again, seconds=found.seconds + other.seconds + again.seconds)
             return again, nearer, replace(chosen, reason=f"{chosen.reason}; begun again where Clarabel stopped")
     return other, reached, following
-
-
-def _by_cvxpy(
-    posed: Posed, lowered: Lowered, options: Options, what: str, progress: Progress | None
-) -> tuple[RawSolution, Point, Route]:
-    found = _conic(posed, lowered, options, progress)
-    chosen = Route(find_backend("cvxpy"), f"{what}: a conic program, solved by Clarabel through CVXPY")
-    return found, certify(posed, found.theta, lowered=lowered), chosen
-
-
-def _no_quadratic_program(name: str, what: str) -> Diagnostic:
-    return Diagnostic(
-        "K601",
-        f"the backend `{name}` cannot take this problem",
-        why=f"it has {what}, and is no quadratic program",
-        help="leave the choice to kdsl, or ask for `cvxpy`",
-    )
 
 
 def _conic(posed: Posed, lowered: Lowered, options: Options, progress: Progress | None) -> RawSolution:

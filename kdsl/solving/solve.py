@@ -23,6 +23,7 @@ from kdsl.solving.infeasibility import RAY_SHARES, conflict_of, energy_scale, me
 from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
 from kdsl.solving.lowering import Lowered, lower
 from kdsl.solving.norm_search import search_norm
+from kdsl.solving.planning import chosen_route
 from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
@@ -82,7 +83,7 @@ def solve_posed(
         if posed.energies.dual.entropies or posed.energies.conic:
             raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
         else:
-            chosen = route(facts_of(lowered.problem, options.memory), backend, options.tol)
+            chosen = chosen_route(posed, lowered, options, backend)
             problem, begin = trail.start(lowered.problem)
             lowered = replace(lowered, problem=problem)
             raw, point, chosen = solved(Asked(posed, options, progress, began), lowered, chosen, begin)

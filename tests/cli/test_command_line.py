@@ -647,3 +647,17 @@ def test_stages_of_the_algebra_are_parts_of_the_derivation(capsys: pytest.Captur
     assert code == 0
     assert 5 < part.count("\n") < whole.count("\n") / 2
     assert all(line in whole for line in part.splitlines())
+
+
+def test_the_stages_of_data(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    data = ["--data", str(root / "examples" / "crescents.csv")]
+    code, out, err = outcome(capsys, "compile", "--emit", "normal-form", "svm_1norm", *data, "-D", "C=3")
+    assert (code, err) == (0, "")
+    assert "  alpha[i] of `margin`  [0, 3] c = 0, s = -1\n" in out and "  row 1  200 entries of -1 .. 1, = 0\n" in out
+    code, out, err = outcome(capsys, "compile", "--emit", "route", "svm_1norm", *data)
+    assert (code, err) == (0, "")
+    assert "  chosen  engine\n" in out and "  direct              cannot: it solves linear systems" in out
+    code, out, err = outcome(capsys, "compile", "--emit", "route", "svm_1norm", *data, "--backend", "direct")
+    assert (code, out) == (1, "") and "error[K601]" in err
+    code, out, err = outcome(capsys, "compile", "--emit", "route", "svm_1norm")
+    assert (code, out) == (1, "") and "error[K521]" in err and "--data FILE" in err

@@ -5,8 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from kdsl import pipeline
-from kdsl.cli.sources import Source, check_source, on_spec, report
+from kdsl.cli.binding_options import add_data_options, size
+from kdsl.cli.sources import Source, check_source, on_spec, read_model, report
 from kdsl.cli.terminal import Console
+from kdsl.cli.verbs.solve import add_solver_options, options_of, prepare_problem
+from kdsl.language.model import Model
 
 SECTIONS = {  # of the printed derivation, for each stage of the algebra
     "primal": ("notation", "primal", "reformulation"),
@@ -14,16 +17,24 @@ SECTIONS = {  # of the printed derivation, for each stage of the algebra
     "dual": ("exact", "dual", "recovery"),
     "kkt": ("kkt",),
 }
-STAGES = ("syntax", "model", *SECTIONS)
+WITH_DATA = ("normal-form", "route")
+STAGES = ("syntax", "model", *SECTIONS, *WITH_DATA)
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("spec", help="a path, the name of a shipped spec, or - for standard input")
     parser.add_argument("--emit", metavar="STAGE", choices=STAGES, required=True, help=" | ".join(STAGES))
     parser.add_argument("--strict", action="store_true", help="make warnings errors")
+    on_data = parser.add_argument_group(f"for {' and '.join(WITH_DATA)}, which are those of data")
+    add_data_options(on_data, required=False)
+    add_solver_options(on_data)
+    on_data.add_argument("--memory", type=size, metavar="BYTES", help="what may be used, such as 512M or 2G")
 
 
 def run(arguments: Namespace, console: Console) -> int:
+    if arguments.emit in WITH_DATA:
+        _, model, _ = read_model(arguments.spec)
+        return _emit_with_data(model, arguments, console)
     return on_spec(arguments.spec, lambda source: _emit(source, arguments, console))
 
 
@@ -44,4 +55,17 @@ def _emit(source: Source, arguments: Namespace, console: Console) -> int:
     whole = document(pipeline.derive(model))
     part = tuple(section for section in whole.sections if section.key in SECTIONS[arguments.emit])
     console.out(document_text(whole._replace(sections=part), ascii=console.ascii))
+    return 0
+
+
+def _emit_with_data(model: Model, arguments: Namespace, console: Console) -> int:
+    from kdsl.solving.planning import chosen_route, normal_form
+    from kdsl.solving.stage_text import normal_form_text, route_text
+
+    posed = prepare_problem(model, arguments).posed
+    lowered = normal_form(posed)
+    if arguments.emit == "normal-form":
+        console.out(normal_form_text(posed, lowered))
+        return 0
+    console.out(route_text(posed, lowered, chosen_route(posed, lowered, options_of(arguments), arguments.backend)))
     return 0

@@ -22,6 +22,7 @@ from kdsl.cli.values import bound_options, seconds, seed, threads
 from kdsl.language.diagnostics import Diagnostic, KdslError
 
 if TYPE_CHECKING:
+    from kdsl.cli.binding_options import Arguments
     from kdsl.language.model import Model
     from kdsl.models.solution import Solution
     from kdsl.plot import Record
@@ -51,7 +52,7 @@ def configure(parser: ArgumentParser) -> None:
     add_resource_options(parser)
 
 
-def add_solver_options(parser: ArgumentParser) -> None:
+def add_solver_options(parser: Arguments) -> None:
     """What a solve may be told besides its data."""
     parser.add_argument("-D", dest="params", action="append", type=parameter, metavar="NAME=VALUE", help="a parameter")
     parser.add_argument("--kernel", action="append", metavar="'K = EXPR'", help="such as 'k = rbf(gamma = 0.1)'")
