@@ -1,9 +1,9 @@
-"""The pass list: text -> Syntax -> Model -> Derivation."""
+"""The pass list: text -> Syntax -> Model -> Derivation; with data -> Prepared -> NormalForm -> Route, Solution."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.model import Model
@@ -12,6 +12,12 @@ from kdsl.language.syntax import Spec
 if TYPE_CHECKING:
     from kdsl.algebra.derivation import Derivation
     from kdsl.algebra.evidence import Evidence
+    from kdsl.models.solution import Solution
+    from kdsl.solving.api import Prepared
+    from kdsl.solving.backends.interface import Options, Progress
+    from kdsl.solving.lowering import Lowered
+    from kdsl.solving.routing import Route
+    from kdsl.solving.watched import Step
 
 
 class Checked(NamedTuple):
@@ -47,6 +53,44 @@ def verify(derivation: Derivation, seed: int = 0, time_limit: float = 20.0) -> E
     from kdsl.algebra.evidence import verify as verify_derivation
 
     return verify_derivation(derivation, seed=seed, time_limit=time_limit)
+
+
+def prepare(
+    model: Model,
+    data: Any,
+    params: Mapping[str, float] | None = None,
+    kernels: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> Prepared:
+    """Model + data -> Prepared: derived, bound and audited; `given` is what `kdsl.solve` takes besides."""
+    from kdsl.solving.api import prepare as prepare_model
+
+    return prepare_model(model, data, params, kernels, **given)
+
+
+def lower(prepared: Prepared) -> Lowered:
+    """Prepared -> NormalForm, with the way back to the multipliers."""
+    from kdsl.solving.planning import normal_form
+
+    return normal_form(prepared.posed)
+
+
+def route(prepared: Prepared, lowered: Lowered, options: Options, backend: str | None = None) -> Route:
+    """NormalForm -> Route: the backend, by facts, with its reason."""
+    from kdsl.solving.planning import chosen_route
+
+    return chosen_route(prepared.posed, lowered, options, backend)
+
+
+def solve(
+    prepared: Prepared,
+    options: Options,
+    backend: str | None = None,
+    progress: Progress | None = None,
+    step: Step | None = None,
+) -> Solution:
+    """Prepared -> Solution: lowered, routed, solved by a backend, and certified without it."""
+    return prepared.solve(options, backend, progress, step)
 
 
 def parse_spec(text: str, name: str = "model", functions: Collection[str] = ()) -> Model:

@@ -59,13 +59,13 @@ def _emit(source: Source, arguments: Namespace, console: Console) -> int:
 
 
 def _emit_with_data(model: Model, arguments: Namespace, console: Console) -> int:
-    from kdsl.solving.planning import chosen_route, normal_form
     from kdsl.solving.stage_text import normal_form_text, route_text
 
-    posed = prepare_problem(model, arguments).posed
-    lowered = normal_form(posed)
+    prepared = prepare_problem(model, arguments)
+    lowered = pipeline.lower(prepared)
     if arguments.emit == "normal-form":
-        console.out(normal_form_text(posed, lowered))
+        console.out(normal_form_text(prepared.posed, lowered))
         return 0
-    console.out(route_text(posed, lowered, chosen_route(posed, lowered, options_of(arguments), arguments.backend)))
+    chosen = pipeline.route(prepared, lowered, options_of(arguments), arguments.backend)
+    console.out(route_text(prepared.posed, lowered, chosen))
     return 0

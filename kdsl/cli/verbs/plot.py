@@ -6,6 +6,7 @@ import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
+from kdsl import pipeline
 from kdsl.cli.binding_options import add_data_options, add_resource_options, messages, pair, tables_of
 from kdsl.cli.sources import read_model, report
 from kdsl.cli.terminal import Console
@@ -138,7 +139,7 @@ def _solved(model: Model, arguments: Namespace, console: Console) -> tuple[Solut
     with Watch(console, arguments.quiet) as watch:
         record = Record(watch)
         try:
-            return prepared.solve(options_of(arguments), arguments.backend, record, watch.step), record
+            return pipeline.solve(prepared, options_of(arguments), arguments.backend, record, watch.step), record
         except NoSolution as none:
             messages(none.diagnostics, console)
             return EXIT.get(none.status, OTHERWISE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from kdsl import pipeline
 from kdsl.cli.binding_options import (
     add_data_options,
     add_resource_options,
@@ -109,12 +110,11 @@ def check_kernels(given: list[str]) -> None:
 def prepare_problem(model: Model, arguments: Namespace) -> Prepared:
     from kdsl.binding.faults import fault, listing
     from kdsl.binding.kernels import DEFAULT_MEMORY
-    from kdsl.solving.api import prepare
 
     if model.data and not arguments.data:
         needed = f"`{model.name}` needs {listing([datum.name for datum in model.data])}"
         raise fault("K521", "nothing is bound: no data are given", needed, "say `--data FILE`")
-    return prepare(
+    return pipeline.prepare(
         model,
         tables_of(arguments.data or [], model, arguments.index_base),
         dict(arguments.params or []),
@@ -157,7 +157,7 @@ def _answer(
             record = Record(watch)
         refused: NoSolution | None = None
         try:
-            solution = prepared.solve(options_of(arguments), arguments.backend, record or watch, watch.step)
+            solution = pipeline.solve(prepared, options_of(arguments), arguments.backend, record or watch, watch.step)
         except NoSolution as none:
             refused = none
     if refused is not None:
