@@ -52,9 +52,9 @@ def _is_plain(monomial: Monomial) -> bool:
 
 
 def _spelled(value: Poly) -> str:
-    """As a spec writes it: (1 - tau)."""
+    """As a spec writes it: (1 - tau), (l - 1)."""
     text = ""
-    for monomial, coefficient in value.sorted():
+    for monomial, coefficient in sorted(value.sorted(), key=lambda term: term[1] < 0):
         names = [_power(f, p) for f, p in monomial.factors]
         number = [] if abs(coefficient) == 1 and names else [str(abs(coefficient))]
         text += (" - " if coefficient < 0 else " + ") + " * ".join(number + names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,12 @@ def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Ar
     lengths.update(free)
     if not monomial.binders:
         return product_over(monomial.factors, tuple(free), lengths, values)
+    if _hides_divisors(monomial.factors):
+        order = (*free, *range(len(monomial.binders)))
+        whole = product_over(monomial.factors, order, lengths, values)
+        sums = tuple(range(len(free), len(order)))
+        missing = prod(lengths[order[axis]] for axis in sums if whole.shape[axis] == 1)
+        return np.asarray(whole.sum(axis=sums) * missing)
     scalar = 1.0
     operands: list[Array] = []
     axes: list[tuple[Leaf, ...]] = []
@@ -116,12 +123,25 @@ def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Ar
 
 def product_over(factors: Factors, order: tuple[Leaf, ...], lengths: Mapping[Leaf, int], values: Values) -> Array:
     """The product of factors whose leaves are among `order`, of length 1 along those that none of them has."""
+    if not _hides_divisors(factors):
+        return _product(factors, order, lengths, values)
+    inside = _product(tuple((f, p) for f, p in factors if isinstance(f, Bracket)), order, lengths, values) != 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(inside, _product(factors, order, lengths, values), 0.0)
+
+
+def _product(factors: Factors, order: tuple[Leaf, ...], lengths: Mapping[Leaf, int], values: Values) -> Array:
     result: Array | None = None
     for factor, power in factors:
         array, used = _factor(factor, values, lengths)
         array = _along(array if power == 1 else array**power, used, order)
         result = array if result is None else result * array
     return np.ones((1,) * len(order)) if result is None else result
+
+
+def _hides_divisors(factors: Factors) -> bool:
+    """Whether brackets may keep out members that are divided by 0."""
+    return any(power < 0 for _, power in factors) and any(isinstance(factor, Bracket) for factor, _ in factors)
 
 
 def _along(array: Array, used: tuple[Leaf, ...], order: tuple[Leaf, ...]) -> Array:

@@ -188,11 +188,12 @@ def _magnitude(a: Range) -> Range:
 
 
 def _reciprocal(a: Range) -> Range:
-    if a.lower is not None and (a.lower > 0 or (a.lower == 0 and a.lower_open)):
+    """What is divided by is not 0: whoever binds data sees to that."""
+    if a.lower is not None and a.lower >= 0:
         upper = None if a.lower == 0 else 1 / a.lower
-        lower = Fraction(0) if a.upper is None else 1 / a.upper
+        lower = Fraction(0) if not a.upper else 1 / a.upper
         return Range(lower, upper, a.upper is None or a.upper_open, a.lower_open)
-    if a.upper is not None and (a.upper < 0 or (a.upper == 0 and a.upper_open)):
+    if a.upper is not None and a.upper <= 0:
         mirrored = _reciprocal(Range(-a.upper, None if a.lower is None else -a.lower, a.upper_open, a.lower_open))
         return Range(
             None if mirrored.upper is None else -mirrored.upper,

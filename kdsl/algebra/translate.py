@@ -236,7 +236,7 @@ class Translator:
         return result
 
     def reciprocal(self, value: Poly, node: s.Expr) -> Poly:
-        """1/value, of a sum where it is a number other than 0 for all that is declared."""
+        """1/value, of a sum where its sign is known; that it is not 0 is looked at when there are data."""
         named = "give it a name, that of a parameter or, where it has an index, of a datum: `c : in (0, inf)`"
         try:
             inverse = inverse_of(value)
@@ -244,9 +244,9 @@ class Translator:
             reason = "a sum with indices is divided by"
             raise Untranslatable(node, reason, "as a divisor it has to stand as one factor", named) from None
         domains = self.domains()
-        if len(value.terms) > 1 and not (domains.positive(value) or domains.positive(-value)):
-            why = "the declared domains do not rule it out, and no size is known to be more than 1"
-            raise Untranslatable(node, "this is divided by, and may be 0", why, named)
+        if len(value.terms) > 1 and not (domains.non_negative(value) or domains.non_negative(-value)):
+            why = "the declared domains leave open whether it is positive or negative"
+            raise Untranslatable(node, "this is divided by, and its sign is not known", why, named)
         return inverse
 
     # ---------------------------------------------------------------- filters
