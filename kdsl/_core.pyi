@@ -38,7 +38,10 @@ class KernelHessian:
         point: Longs,
         coefficient: Floats,
         threads: int,
+        memory: float,
     ) -> None: ...
+    @property
+    def blur(self) -> float: ...
     @property
     def thin(self) -> bool: ...
 

@@ -55,13 +55,6 @@ class Values:
             known[definition.symbol.name] = evaluate(definition.value, self, sets)
         return Values(self.sizes, self.arrays, self.labels, self.multipliers, self.gram, self.diagonal, known)
 
-    def sizes_of(self, poly: Poly, name: str) -> int:
-        """How many values the free index `name` of poly takes, read off an array that it indexes."""
-        for factor in poly.factors():
-            if isinstance(factor, Sym) and name in factor.args:
-                return int(np.shape(self.of(factor))[factor.args.index(name)])
-        raise KeyError(name)
-
     def of(self, symbol: Sym) -> Array:
         """The array behind a symbol, before it is indexed."""
         if symbol.role == "size":
@@ -117,7 +110,10 @@ def _monomial(monomial: Monomial, values: Values, free: Mapping[str, int]) -> Ar
     present = {leaf for used in axes for leaf in used}
     inputs = ",".join("".join(letter[leaf] for leaf in used) for used in axes)
     output = "".join(letter[name] for name in free if name in present)
-    contracted: Array = np.einsum(f"{inputs}->{output}", *operands, optimize=len(operands) > 2)
+    scalar *= prod(length for leaf, length in lengths.items() if isinstance(leaf, int) and leaf not in present)
+    contracted: Array = np.ones(())
+    if operands:
+        contracted = np.einsum(f"{inputs}->{output}", *operands, optimize=len(operands) > 2)
     return scalar * contracted.reshape(tuple(length if name in present else 1 for name, length in free.items()))
 
 

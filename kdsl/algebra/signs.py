@@ -22,7 +22,6 @@ class Range(NamedTuple):
 
 
 ANYTHING = Range(None, None)
-POSITIVE = Range(Fraction(0), None, lower_open=True)
 NON_NEGATIVE = Range(Fraction(0), None)
 
 

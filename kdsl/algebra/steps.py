@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kdsl.algebra.dual import Row
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Poly
 from kdsl.algebra.terms import Bracket, Sym, Vec
@@ -54,7 +53,3 @@ class Step(NamedTuple):
     title: str
     reason: Text
     equations: tuple[Equation | Function, ...] = ()
-
-
-def row_equation(row: Row) -> Equation:
-    return Equation(row.body, "=" if row.equality else "<=", Poly(), row.indices, row.sets, row.support)

@@ -55,9 +55,6 @@ class Task(NamedTuple):
     def value(self, name: str) -> float:
         return dict(self.values)[name]
 
-    def with_value(self, name: str, value: float) -> Task:
-        return self._replace(values=tuple((key, value if key == name else old) for key, old in self.values))
-
 
 class Problem(NamedTuple):
     """A task with its data: `gamma` is the Gaussian kernel's, `more` what some kinds need besides."""

@@ -66,9 +66,10 @@ def _runs(count: int) -> str:
 
 
 def _against(ratio: Ratio) -> str:
+    all_ran = "" if ratio.everybody else " (not all ran)"
     if ratio.against == "best peer" and ratio.peer is not None and not ratio.bound:
-        return f"fastest peer: {ratio.peer.name}"
-    return "against the other model" if ratio.against == "itself" else f"against {ratio.against}"
+        return f"fastest peer: {ratio.peer.name}{all_ran}"
+    return "against the other model" if ratio.against == "itself" else f"against {ratio.against}{all_ran}"
 
 
 def _which(result: Result, against: str) -> str:

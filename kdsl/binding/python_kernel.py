@@ -54,7 +54,17 @@ class PythonKernel(Kernel):
                 "give the function again, under the same name",
             )
         expected = (len(points), len(others))
-        returned = np.asarray(self.function(points, others))
+        answer = self.function(points, others)
+        try:
+            returned = np.asarray(answer)
+            block = np.asarray(returned.real, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise fault(
+                "K564",
+                f"the Python kernel `{self.name}` returned no matrix of numbers ({type(answer).__name__})",
+                str(error),
+                f"return an array of shape {expected}",
+            ) from None
         if returned.dtype.kind == "c":
             raise fault(
                 "K564",
@@ -62,7 +72,6 @@ class PythonKernel(Kernel):
                 "a kernel is real, and its imaginary part would be lost",
                 "return the real part, where that is what is meant",
             )
-        block = np.asarray(returned, dtype=np.float64)
         if block.shape != expected:
             raise fault(
                 "K564",

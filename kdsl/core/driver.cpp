@@ -33,7 +33,7 @@ struct Case {
     std::int64_t d = 5, working_set = 40;
     bool sums = false;    // the rows ask for sums other than 0
     bool single = false;  // every atom is one point
-    bool around = false;  // 0 is inside every piece
+    bool around = false;  // 0 is inside every piece, and any start will do
 };
 
 Classes classes_of(Shape shape, std::int64_t n) {
@@ -61,7 +61,7 @@ Separable separable_of(const Case& c, std::mt19937& random) {
             h.value.push_back(0);
         };
         if (c.kinked) piece(-c.C, 0, 0, -y - 0.1);
-        if (c.around)
+        if (c.around || (!c.kinked && !c.sums && c.shape != Shape::no_row))  // else nothing could move
             piece(-c.C, c.C, 0, -y);
         else
             piece(0, c.C, c.kinked ? 0.1 : 0.0, (c.kinked ? 0.1 : 0.0) - y);
@@ -114,7 +114,7 @@ bool solves(const Case& c, double seconds) {
     std::vector<double> start_at(c.n, 0.0);
     for (std::int64_t k = 0; c.sums && k < c.n; ++k) start_at[k] = 0.3 * (problem.h.left[k] + problem.h.right[k]);
     const Outcome outcome = solve(problem, options, std::move(start_at), {}, control);
-    const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance;
+    const bool good = outcome.reason == Reason::solved && outcome.relative_gap <= options.tolerance && outcome.iterations > 0;
     std::printf("%s shape %d kernel %d sparse %d kinked %d %s n %ld: %ld steps, %ld of Newton with %ld factors, "
                 "%ld of %ld sets in halves, gap %.1e\n",
                 good ? "ok  " : "FAIL", int(c.shape), int(c.kind), int(c.sparse), int(c.kinked),
@@ -162,9 +162,9 @@ bool stays_finite(Strategy strategy, std::int64_t n, double seconds) {
     options.strategy = strategy;
     Control control(seconds, 200 * n, [](std::int64_t, double) { return false; });
     const Outcome outcome = solve(problem, options, std::vector<double>(2 * n, 0.0), {}, control);
-    const bool good = std::isfinite(outcome.value) && std::ranges::all_of(outcome.t, [](double t) { return std::isfinite(t); });
-    std::printf("%s unbounded pairs, %s n %ld: %ld steps, gap %.1e, value %g\n", good ? "ok  " : "FAIL",
-                outcome.strategy.c_str(), long(2 * n), long(outcome.iterations), outcome.relative_gap, outcome.value);
+    const bool good = std::ranges::all_of(outcome.t, [](double t) { return std::isfinite(t); });
+    std::printf("%s unbounded pairs, %s n %ld: %ld steps\n", good ? "ok  " : "FAIL", outcome.strategy.c_str(), long(2 * n),
+                long(outcome.iterations));
     return good;
 }
 

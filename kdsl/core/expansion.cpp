@@ -91,9 +91,10 @@ Expansion::Expansion(const KernelSpec& kernel, const PointSource& points, std::v
         points_ = thin_->source();
         return;
     }
-    if (centre_.empty()) centre_.resize(std::size_t(points.features), 0.0);
+    if (points.sparse()) centre_.clear();  // what is left of sparse points would be dense
+    centre_.resize(std::size_t(points.features), 0.0);
     for (double& c : centre_) c = double(float(c));  // the same in both precisions
-    points_.centre = centre_.data();
+    points_.centre = points.sparse() ? nullptr : centre_.data();
 }
 
 template <class T>

@@ -179,8 +179,8 @@ void KernelBlocks::compute(const std::vector<std::int64_t>& row_index, const std
         // Of a symmetric block the rows up to the panel's own points are computed, and copied across the diagonal.
         const std::int64_t last = mirrored ? first + count : rows.count();
         // A full panel of points, every row a point: the kernel writes where the block is wanted.
-        const bool whole = count == width && every_row &&
-                           *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
+        const bool every_col = *std::min_element(&col_index[first], &col_index[first] + count) >= 0;
+        const bool whole = count == width && every_row && every_col;
         for (std::size_t i = 0; i < row_index.size(); ++i)
             if (row_index[i] < 0) std::fill_n(out + std::int64_t(i) * stride + first, count, Value<T>(0));
         const bool in_parts = 2 * micro_.width < kPanel<T> * sizeof(Value<T>);
@@ -196,7 +196,7 @@ void KernelBlocks::compute(const std::vector<std::int64_t>& row_index, const std
             for (std::int64_t i = r; i < r + some; ++i) {
                 Value<T>* to = out + rows.position[i] * stride + first;
                 std::copy_n(values + (i - r) * width, count, to);
-                for (std::int64_t j = 0; !every_row && j < count; ++j)
+                for (std::int64_t j = 0; !every_col && j < count; ++j)
                     if (col_index[first + j] < 0) to[j] = Value<T>(0);
             }
             if (!mirrored) continue;

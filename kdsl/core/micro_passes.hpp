@@ -155,10 +155,11 @@ inline Vector<double> gain<double>(Vector<double> v, Vector<double> c) {
 template <class T, class K>
 Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T rise, T own, T floor, Int n) {
     constexpr Int L = kLanes<T>;
-    const auto R = splat<T>(rise), O = splat<T>(own), F = splat<T>(floor), zero = Vector<T>{};
+    constexpr T kLeast = sizeof(T) == sizeof(float) ? T(0x1p-126) : T(0x1p-1022);  // a curvature of 0 makes no gain of 0/0
+    const auto R = splat<T>(rise), O = splat<T>(own), F = splat<T>(floor), M = splat<T>(kLeast), zero = Vector<T>{};
     const auto gains = [=](Int k) __attribute__((always_inline)) {
         const auto v = greatest(load<T>(f + k) + load<T>(below + k) - R, zero), s = O + load<T>(diagonal + k);
-        return gain<T>(v, greatest(s - T(2) * load_as(row + k, T()), F * s));
+        return gain<T>(v, greatest(s - T(2) * load_as(row + k, T()), F * s + M));
     };
     Best<T> most(T(0));
     Int k = 0;
@@ -173,7 +174,7 @@ Int second_order(const T* f, const T* below, const K* row, const T* diagonal, T 
     }
     for (; k < n; ++k) {
         T v = f[k] + below[k] - rise, s = own + diagonal[k], c = s - T(2) * T(row[k]);
-        c = c > floor * s ? c : floor * s;
+        c = c > floor * s + kLeast ? c : floor * s + kLeast;
         if (v > 0 && v * v / c > best) best = v * v / c, place = k;
     }
     return place;

@@ -14,7 +14,9 @@ namespace {
 
 // An atom with more points than this is heavy, as long as there are not too many numbers to keep for all of them.
 constexpr std::int64_t kHeavy = 4;
-constexpr std::int64_t kKept = std::int64_t(1) << 26;
+constexpr double kKept = 1 << 26;
+// Of the memory that blocks may take, that these products may.
+constexpr double kForProducts = 0.25;
 
 // Whether single precision holds the sums and the values, with room for their products.
 bool fits_single(const KernelSpec& kernel, const Extent& extent) {
@@ -50,7 +52,7 @@ KernelBlocks::Take into(std::vector<double>& image) {
 }  // namespace
 
 NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre,
-                             Atoms atoms, const Micro& micro, int threads)
+                             Atoms atoms, const Micro& micro, int threads, double memory)
     : thin_(thin_if_worth(kernel, points, centre, micro, threads)),
       source_(thin_ ? thin_->source() : points),
       centre_(std::move(centre)),
@@ -58,7 +60,9 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
       features_(points.features),
       linear_(kernel.kind == Kind::linear),
       polynomial_(kernel.kind == Kind::polynomial),
+      gaussian_(kernel.kind == Kind::gaussian),
       extent_(extent_of(centred(source_, centre_), threads)),
+      largest_(largest_sum(kernel, extent_)),
       fits_single_(fits_single(kernel, extent_)),
       blocks_(kernel, centred(source_, centre_), centred(source_, centre_), micro, extent_),
       atoms_(std::move(atoms)),
@@ -73,7 +77,8 @@ NativeHessian::NativeHessian(const KernelSpec& kernel, const PointSource& points
         if (atoms_.entries(k) > kHeavy) heavy_.push_back(k);
     }
     distinct_ = distinct_ && single_;
-    if (std::int64_t(heavy_.size()) * points_ > kKept) heavy_.clear();
+    const double kept = double(heavy_.size()) * double(points_);
+    if (kept > kKept || kept * sizeof(double) > kForProducts * memory) heavy_.clear();
     for (std::size_t h = 0; h < heavy_.size(); ++h) heavy_slot_[heavy_[h]] = std::int64_t(h);
 }
 
@@ -84,7 +89,7 @@ double NativeHessian::entry_cost() const {
 }
 
 double NativeHessian::roughness(Pool& pool) {
-    if (!distinct_ || !fits_single_ || !blocks_.has_rough() || linear_) return 0;
+    if (!may_be_rough()) return 0;
     const std::int64_t step = std::max<std::int64_t>(1, size() / kSample);
     Indices some;
     for (std::int64_t k = 0; k < size(); k += step) some.push_back(k);
@@ -417,16 +422,16 @@ void NativeHessian::accumulate(const Indices& rows, const std::vector<double>& c
     const Indices to = points_of(cols);
     std::vector<double> image(to.size());
     accumulate(from, weight, to, exact, into(image), pool);
+    std::vector<double> by_heavy(points_, 0.0);  // K S_h, over all points
     for (std::size_t h = 0; h < heavy_.size(); ++h)
         if (heavy[h] != 0)
-            for (std::size_t q = 0; q < to.size(); ++q) image[q] += heavy[h] * product_[h][to[q]];
+            for (std::int64_t p = 0; p < points_; ++p) by_heavy[p] += heavy[h] * product_[h][p];
+    for (std::size_t q = 0; q < to.size(); ++q) image[q] += by_heavy[to[q]];
     for (const std::int64_t k : cols) {
         if (is_heavy(k)) {
             const std::vector<double>& product = product_[heavy_slot_[k]];
-            double sum = 0;
+            double sum = times(k, by_heavy);
             for (std::size_t i = 0; i < from.size(); ++i) sum += weight[i] * product[from[i]];
-            for (std::size_t h = 0; h < heavy_.size(); ++h)
-                if (heavy[h] != 0) sum += heavy[h] * times(heavy_[h], product);
             f[k] += sum;
         } else {
             double sum = 0;

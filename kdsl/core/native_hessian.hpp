@@ -5,6 +5,7 @@
 // much as one row of K however often it is used.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -27,12 +28,14 @@ struct Atoms {
 class NativeHessian final : public Hessian, public RowSource {
 public:
     // `centre`, if it is one, is subtracted from dense points, at which so many threads look. Throws
-    // std::invalid_argument for one that is not finite.
+    // std::invalid_argument for one that is not finite. `memory`: bytes of which products of heavy atoms may take a part.
     NativeHessian(const KernelSpec& kernel, const PointSource& points, std::vector<double> centre, Atoms atoms,
-                  const Micro& micro, int threads);
+                  const Micro& micro, int threads, double memory = 1e9);
 
     std::int64_t size() const override { return atoms_.size(); }
     bool is_thin() const { return thin_.has_value(); }
+    // What double precision makes of distances, which are sums that nearly cancel, in the exponent of a Gaussian kernel.
+    double blur() const { return gaussian_ ? std::numeric_limits<double>::epsilon() * largest_ : 0; }
     bool has_single() const override { return fits_single_; }
     // Values of a polynomial may be of any size, and are summed as they are; those of a linear kernel in double precision.
     bool is_even() const override { return !polynomial_; }
@@ -41,7 +44,8 @@ public:
     // The products of heavy atoms.
     void prepare(Pool& pool) override;
     double roughness(Pool& pool) override;
-    void set_rough(bool rough) override { rough_ = rough; }
+    // Points that cannot be rounded stay as they are, whatever other terms of Q do.
+    void set_rough(bool rough) override { rough_ = rough && may_be_rough(); }
     void block(const Indices& set, float* out, std::int64_t stride, Pool& pool) override;
     void block(const Indices& set, double* out, std::int64_t stride, Pool& pool) override;
     std::unique_ptr<SetRows> set_rows(const Indices& set, Pool& pool) override;
@@ -55,6 +59,7 @@ public:
                                double* f, Pool& pool) override;
 
 private:
+    bool may_be_rough() const { return distinct_ && fits_single_ && !linear_ && blocks_.has_rough(); }
     class SingleSums;
     class SingleRows;
     template <class T>
@@ -85,8 +90,9 @@ private:
     PointSource source_;
     std::vector<double> centre_;
     std::int64_t points_, features_;
-    bool linear_, polynomial_;
+    bool linear_, polynomial_, gaussian_;
     Extent extent_;
+    double largest_;                          // of the kernel's sum
     bool fits_single_;                        // no value of the kernel leaves the range of single precision
     bool rough_ = false;                      // single precision is that of points rounded to 16 bits
     KernelBlocks blocks_;

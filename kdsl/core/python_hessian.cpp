@@ -11,12 +11,12 @@ namespace kdsl {
 namespace {
 
 // Numbers in one block that a call returns.
-constexpr std::int64_t kBlock = std::int64_t(1) << 22;
+constexpr std::int64_t kBlock = std::int64_t(1) << 20;
 
 }  // namespace
 
 template <class Use>
-void PythonHessian::each_row(const Indices& rows, Use use) {
+void PythonHessian::each_row(const Indices& rows, Pool& pool, Use use) {
     const std::int64_t count = std::int64_t(rows.size());
     const std::int64_t some = std::clamp<std::int64_t>(kBlock / std::max<std::int64_t>(size_, 1), 1, 1024);
     for (std::int64_t r = 0; r < count; r += some) {
@@ -30,35 +30,37 @@ void PythonHessian::each_row(const Indices& rows, Use use) {
             block.shape(1) != std::size_t(size_))
             throw std::invalid_argument("a block of rows must be a contiguous float64 array, one row for each index");
         for (std::size_t i = 0; i < asked.size(); ++i) use(r + std::int64_t(i), block.data() + i * std::size_t(size_));
+        pool.run(1, [](std::int64_t, int) {});  // a look at the clock and at signals
     }
 }
 
 template <class T>
-void PythonHessian::choose(const Indices& which, const Indices& cols, T* out, std::int64_t stride) {
-    each_row(which, [&](std::int64_t i, const double* row) {
+void PythonHessian::choose(const Indices& which, const Indices& cols, T* out, std::int64_t stride,
+                           Pool& pool) {
+    each_row(which, pool, [&](std::int64_t i, const double* row) {
         for (std::size_t j = 0; j < cols.size(); ++j) out[i * stride + std::int64_t(j)] = T(row[cols[j]]);
     });
 }
 
-void PythonHessian::block(const Indices& set, float* out, std::int64_t stride, Pool&) {
-    choose(set, set, out, stride);
+void PythonHessian::block(const Indices& set, float* out, std::int64_t stride, Pool& pool) {
+    choose(set, set, out, stride, pool);
 }
 
-void PythonHessian::block(const Indices& set, double* out, std::int64_t stride, Pool&) {
-    choose(set, set, out, stride);
+void PythonHessian::block(const Indices& set, double* out, std::int64_t stride, Pool& pool) {
+    choose(set, set, out, stride, pool);
 }
 
-void PythonHessian::rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool&) {
-    choose(which, cols, out, stride);
+void PythonHessian::rows(const Indices& which, const Indices& cols, float* out, std::int64_t stride, Pool& pool) {
+    choose(which, cols, out, stride, pool);
 }
 
-void PythonHessian::rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool&) {
-    choose(which, cols, out, stride);
+void PythonHessian::rows(const Indices& which, const Indices& cols, double* out, std::int64_t stride, Pool& pool) {
+    choose(which, cols, out, stride, pool);
 }
 
 void PythonHessian::accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool,
-                               double* f, Pool&) {
-    each_row(rows, [&](std::int64_t i, const double* row) {
+                               double* f, Pool& pool) {
+    each_row(rows, pool, [&](std::int64_t i, const double* row) {
         for (const std::int64_t k : cols) f[k] += coefficient[i] * row[k];
     });
 }

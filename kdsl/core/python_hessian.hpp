@@ -28,14 +28,12 @@ public:
     void accumulate(const Indices& rows, const std::vector<double>& coefficient, const Indices& cols, bool exact,
                     double* f, Pool& pool) override;
 
-    const nanobind::callable& function() const { return rows_; }
-
 private:
     // Calls use(i, row) for each row of Q, asked for in chunks of bounded size.
     template <class Use>
-    void each_row(const Indices& rows, Use use);
+    void each_row(const Indices& rows, Pool& pool, Use use);
     template <class T>
-    void choose(const Indices& which, const Indices& cols, T* out, std::int64_t stride);
+    void choose(const Indices& which, const Indices& cols, T* out, std::int64_t stride, Pool& pool);
 
     std::int64_t size_;
     nanobind::callable rows_;

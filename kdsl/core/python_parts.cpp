@@ -5,7 +5,9 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -44,13 +46,20 @@ PointsView PointsView::of_single(const SingleTable& points) {
 
 PointsView PointsView::of_sparse(const Longs& start, const Ints& feature, const Doubles& value,
                                  std::int64_t features) {
-    if (start.size() < 1 || feature.size() != value.size() || start.data()[0] != 0 ||
+    if (start.size() < 1 || feature.size() != value.size() || start.data()[0] != 0 || features < 0 ||
+        features > std::numeric_limits<std::int32_t>::max() ||
         !std::is_sorted(start.data(), start.data() + start.size()) ||
         start.data()[start.size() - 1] > std::int64_t(value.size()))
         throw std::invalid_argument("the arrays of a sparse matrix do not fit together");
-    for (std::size_t e = 0; e < feature.size(); ++e)
-        if (feature.data()[e] < 0 || feature.data()[e] >= features)
-            throw std::invalid_argument("a sparse matrix names a feature that it does not have");
+    for (std::size_t row = 0; row + 1 < start.size(); ++row) {
+        std::int64_t before = -1;  // the features of a row rise
+        for (std::int64_t e = start.data()[row]; e < start.data()[row + 1]; ++e) {
+            const std::int64_t own = feature.data()[e];
+            if (own <= before || own >= features)
+                throw std::invalid_argument("a sparse matrix names features that it does not have, or twice");
+            before = own;
+        }
+    }
     PointsView view;
     view.start_ = start;
     view.feature_ = feature;
@@ -104,6 +113,12 @@ Pieces::Pieces(const Longs& offsets, const Doubles& left, const Doubles& right, 
         throw std::invalid_argument("the arrays of the pieces do not fit together");
     if (!std::is_sorted(offsets.data(), offsets.data() + ends, std::less_equal<>()))
         throw std::invalid_argument("a coordinate has no piece");
+    for (std::size_t p = 0; p < pieces; ++p) {
+        const bool numbers = std::isfinite(curvature.data()[p]) && std::isfinite(slope.data()[p]) &&
+                             std::isfinite(value.data()[p]);
+        if (!numbers || !(left.data()[p] <= right.data()[p]))
+            throw std::invalid_argument("a piece is no interval, or its coefficients are no numbers");
+    }
 }
 
 SeparableView Pieces::view() const {

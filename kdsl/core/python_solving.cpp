@@ -2,8 +2,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -22,12 +24,14 @@ namespace {
 
 using Known = std::pair<Doubles, Doubles>;
 
+constexpr double kMostMemory = 0x1p60;  // bytes; an infinite number of them is no whole number
+
 struct KernelOnPoints {
     PointsView view;
     std::unique_ptr<NativeHessian> hessian;
 
     KernelOnPoints(const KernelSpec& kernel, const PointsView& points, const std::optional<Doubles>& centre,
-                   const Longs& start, const Longs& point, const Doubles& coefficient, int threads)
+                   const Longs& start, const Longs& point, const Doubles& coefficient, int threads, double memory)
         : view(points) {
         Atoms atoms{vector_of(start), vector_of(point), vector_of(coefficient)};
         if (atoms.start.empty() || atoms.start.front() != 0 ||
@@ -39,7 +43,7 @@ struct KernelOnPoints {
         std::vector<double> middle = centre_of(centre, view);
         const nb::gil_scoped_release no_lock;
         hessian = std::make_unique<NativeHessian>(kernel, view.source(), std::move(middle), std::move(atoms),
-                                                  choose_micro(), threads);
+                                                  choose_micro(), threads, memory);
     }
 };
 
@@ -49,9 +53,9 @@ Hessian& hessian_of(nb::handle object) {
     return nb::cast<PythonHessian&>(object);
 }
 
-SumHessian sum_of(const nb::list& terms) {
+SumHessian sum_of(const std::vector<nb::object>& terms) {
     std::vector<Hessian*> out;
-    for (const nb::handle term : terms) out.push_back(&hessian_of(term));
+    for (const nb::object& term : terms) out.push_back(&hessian_of(term));
     if (out.empty()) throw std::invalid_argument("a problem needs at least one Hessian");
     for (const Hessian* term : out)
         if (term->size() != out.front()->size()) throw std::invalid_argument("the Hessians differ in size");
@@ -100,7 +104,8 @@ nb::dict told(const Outcome& outcome, double seconds) {
     return out;
 }
 
-nb::dict solve_python(const Pieces& h, const Classes& classes, const nb::list& hessians, double constant,
+// The terms are kept alive, whatever becomes of the list that they came in.
+nb::dict solve_python(const Pieces& h, const Classes& classes, const std::vector<nb::object>& hessians, double constant,
                       const Doubles& start, const std::optional<Known>& known, const Options& options,
                       double time_limit, std::int64_t max_iterations, nb::object callback) {
     SumHessian hessian = sum_of(hessians);
@@ -161,9 +166,11 @@ nb::dict descend_python(const PointsView& points, const Table& row, const Double
 void bind_solving(nb::module_& module) {
     nb::class_<KernelOnPoints>(module, "KernelHessian", "Q = S'KS for a kernel of the core and compressed atoms S.")
         .def(nb::init<const KernelSpec&, const PointsView&, const std::optional<Doubles>&, const Longs&, const Longs&,
-                      const Doubles&, int>(),
+                      const Doubles&, int, double>(),
              "kernel"_a, "points"_a, "centre"_a.noconvert().none(), "start"_a.noconvert(), "point"_a.noconvert(),
-             "coefficient"_a.noconvert(), "threads"_a)
+             "coefficient"_a.noconvert(), "threads"_a, "memory"_a)
+        .def_prop_ro("blur", [](const KernelOnPoints& self) { return self.hessian->blur(); },
+                     "What rounding makes of distances, in the exponent of a Gaussian kernel.")
         .def_prop_ro("thin", [](const KernelOnPoints& self) { return self.hessian->is_thin(); },
                      "Whether dense points are held by what is left of them (thin_points.hpp).");
     nb::class_<PythonHessian>(module, "RowsHessian", "Q from a function that returns whole rows.")
@@ -171,7 +178,10 @@ void bind_solving(nb::module_& module) {
     nb::class_<Classes>(module, "Classes", "How the rows tie the coordinates together (classes.hpp).")
         .def("__init__",
              [](Classes* self, const Longs& begin, bool first_is_free, const std::optional<Table>& direction) {
-                 if (begin.size() == 0 || (direction && direction->shape(0) + 1 != begin.size()))
+                 const std::int64_t* const first = begin.data();
+                 if (begin.size() == 0 || first[0] != 0 || !std::is_sorted(first, first + begin.size()))
+                     throw std::invalid_argument("the classes are not one behind the other");
+                 if ((first_is_free && begin.size() < 2) || (direction && direction->shape(0) + 1 != begin.size()))
                      throw std::invalid_argument("the directions do not fit the classes");
                  new (self) Classes{vector_of(begin), first_is_free, !direction, 0, {}};
                  if (direction) {
@@ -184,6 +194,9 @@ void bind_solving(nb::module_& module) {
         .def("__init__",
              [](Options* self, double tolerance, std::optional<double> kkt_tolerance, double memory, int threads,
                 bool all_threads, const std::string& strategy, std::int64_t working_set, bool any_start) {
+                 if (!(memory >= 0) || std::isnan(tolerance) || working_set < 0)
+                     throw std::invalid_argument("tolerance, memory and working set are numbers that are not negative");
+                 memory = std::min(memory, kMostMemory);
                  new (self) Options{tolerance,   kkt_tolerance.value_or(-1.0), memory,      std::max(1, threads),
                                     all_threads, strategy_of(strategy),        working_set, any_start};
              },

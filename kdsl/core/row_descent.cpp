@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kPatience = 8;    // steps for each coordinate between two looks at the gap at most
 constexpr std::int64_t kStagnant = 300;  // steps for each coordinate without a better gap, after which it is given up
-constexpr std::int64_t kPoll = 4096;     // steps between two looks at the clock
+constexpr std::int64_t kPoll = 4096, kPollNumbers = 1 << 20;  // steps, and numbers of rows, between looks at the clock
 
 class Solver {
 public:
@@ -117,7 +117,9 @@ private:
         double worst = 0;
         for (std::int64_t i = 0; i < live;) {
             const std::int64_t k = active[i];
-            if (++control_.iterations % kPoll == 0) control_.check();
+            ++control_.iterations;
+            numbers_ += rows_.start[k + 1] - rows_.start[k];
+            if (control_.iterations % kPoll == 0 || numbers_ > kPollNumbers) numbers_ = 0, control_.check();
             const double g = slope(k), before = out_.t[k];
             double below, above;
             sides(k, before, below, above);
@@ -192,6 +194,7 @@ private:
     Control& control_;
     double constant_, weight_ = 1;
     std::vector<double> w_, m_, lacking_, square_;
+    std::int64_t numbers_ = 0;  // of rows since the last look at the clock
     Descent out_;
 };
 

@@ -120,7 +120,7 @@ const Indices& Selection::choose(const std::vector<double>& f, std::int64_t room
         keep(std::int64_t(kKeep * double(room)));
         candidates(f.data(), room);
     } else {
-        whole_classes(room);
+        whole_classes(f.data(), room);
     }
     collect();
     crowded_ = few && std::int64_t(set_.size()) >= room;
@@ -206,8 +206,8 @@ void Selection::take_worst(Side& side, std::int64_t some) {
     }
 }
 
-// With many classes, as with simplex rows: the worst classes, each whole.
-void Selection::whole_classes(std::int64_t room) {
+// With many classes, as with simplex rows: the worst classes, each whole where there is room.
+void Selection::whole_classes(const double* f, std::int64_t room) {
     const Classes& classes = problem_.classes;
     std::vector<std::pair<double, std::int64_t>> order;
     for (std::int64_t c = 0; c < classes.size(); ++c) {
@@ -216,8 +216,23 @@ void Selection::whole_classes(std::int64_t room) {
     }
     std::sort(order.begin(), order.end());
     for (const auto& [gap, c] : order) {
-        if (!added_.empty() && taken() + classes.begin[c + 1] - classes.begin[c] > room) break;
+        const std::int64_t count = classes.begin[c + 1] - classes.begin[c];
+        if (!added_.empty() && taken() + count > room) break;
+        if (count > room) return worst_of_class(c, f, room);
         for (std::int64_t k = classes.begin[c]; k < classes.begin[c + 1]; ++k) add(k);
+    }
+}
+
+// Half of the room for those that are to rise most, and half for those that are to fall.
+void Selection::worst_of_class(std::int64_t c, const double* f, std::int64_t room) {
+    const std::int64_t first = problem_.classes.begin[c], count = problem_.classes.begin[c + 1] - first;
+    std::vector<std::pair<double, std::int64_t>> order(static_cast<std::size_t>(count));
+    for (const bool rising : {true, false}) {
+        for (std::int64_t k = first; k < first + count; ++k)
+            order[k - first] = {rising ? f[k] + above_[k] : -(f[k] + below_[k]), k};
+        const std::int64_t some = std::max<std::int64_t>(room / 2, 1);
+        std::nth_element(order.begin(), order.begin() + (some - 1), order.end());
+        for (std::int64_t i = 0; i < some; ++i) add(order[i].second);
     }
 }
 

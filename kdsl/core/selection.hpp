@@ -71,7 +71,8 @@ private:
     void candidates(const double* f, std::int64_t room);
     void gather(const double* f, double rising_above, double falling_above);
     void take_worst(Side& side, std::int64_t some);
-    void whole_classes(std::int64_t room);
+    void whole_classes(const double* f, std::int64_t room);
+    void worst_of_class(std::int64_t c, const double* f, std::int64_t room);
     void collect();
 
     const Problem& problem_;

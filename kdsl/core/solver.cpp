@@ -70,6 +70,7 @@ public:
           exchange_(problem.classes.decoupled ? nullptr : std::make_unique<Exchange>(problem.classes)),
           gradient_(problem, options, pool_, exchange_.get(), control),
           t_(std::move(t)),
+          before_(t_),
           known_(std::move(known)) {}
 
     Outcome run() {

@@ -166,25 +166,26 @@ std::optional<std::vector<double>> likely_vertex(const Problem& problem, const s
     if (!classes.decoupled || classes.size() > kClasses) return std::nullopt;
     std::vector<double> out = t;
     std::vector<std::int64_t> asking;
-    Indices rows;
-    std::vector<double> coefficient;
+    std::vector<double> weight(t.size(), 0.0);  // a coordinate may be drawn twice
     std::mt19937 random(0);
     for (std::int64_t c = 0; c < classes.size(); ++c) {
         const std::int64_t first = classes.begin[c], count = classes.begin[c + 1] - first;
         const double sum = sum_of(t, first, first + count);
         if (!asks(problem, c, sum)) {
             for (std::int64_t k = first; k < first + count; ++k)
-                if (t[k] != 0) rows.push_back(k), coefficient.push_back(t[k]);
+                weight[k] = t[k];
             continue;
         }
         asking.push_back(c);
         const std::int64_t some = std::min(kSample, count / kOneIn);
-        for (std::int64_t i = 0; i < some; ++i) {
-            rows.push_back(first + std::int64_t(random() % std::uint32_t(count)));
-            coefficient.push_back(sum / double(some));
-        }
+        for (std::int64_t i = 0; i < some; ++i)
+            weight[first + std::int64_t(random() % std::uint32_t(count))] += sum / double(some);
     }
     if (asking.empty()) return std::nullopt;
+    Indices rows;
+    std::vector<double> coefficient;
+    for (std::int64_t k = 0; k < problem.size(); ++k)
+        if (weight[k] != 0) rows.push_back(k), coefficient.push_back(weight[k]);
     Indices all(problem.size());
     std::iota(all.begin(), all.end(), 0);
     std::vector<double> g(problem.size(), 0.0);

@@ -28,7 +28,6 @@ from kdsl.language.diagnostics import Diagnostic
 SCHEMA = 1
 MAGIC = b"kdsl-model "
 DTYPES = ("<f8", "<i8", "<i4")
-HEX = 64
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,10 +38,6 @@ def finite(value: Any, place: str) -> None:
     expect(isinstance(value, (int, float)) and not isinstance(value, bool), place, "a finite number")
 
 
-def anything(value: Any, place: str) -> None:
-    return None
-
-
 def maybe(check: Check) -> Check:
     return lambda value, place: None if value is None else check(value, place)
 

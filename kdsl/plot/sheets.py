@@ -23,7 +23,6 @@ RESOLUTION = 300  # dots an inch, for PNG
 
 INK, MIDDLE, PALE, FAINT = "#1a1a1a", "#6b6b6b", "#bdbdbd", "#ececec"
 BLUE, ORANGE = "#2166ac", "#d95f02"  # far apart in grey too, and for every kind of colour blindness
-BLUE_WASH, ORANGE_WASH = "#dbe7f3", "#f6e3d3"
 
 STYLE: Any = {
     "font.family": ["STIXGeneral", "DejaVu Sans"],  # the second for letters that the first lacks

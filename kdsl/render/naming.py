@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
 from kdsl.algebra.derivation import Derivation
-from kdsl.algebra.lagrangian import Lagrangian
 from kdsl.algebra.merge_pairs import letter_of
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.primal import LossTerm, Primal
@@ -146,10 +145,6 @@ def naming_of(derivation: Derivation) -> Naming:
         free = (x for x in (letter, "theta", "omega", "zeta") if x not in multipliers.values())
         multipliers[pair.label] = next(free, letter_of(pair.plus))
     return _naming(derivation.model, derivation.primal, multipliers)
-
-
-def naming_of_lagrangian(model: Model, lagrangian: Lagrangian) -> Naming:
-    return _naming(model, lagrangian.primal, {m.label: m.letter for m in lagrangian.multipliers})
 
 
 def _naming(model: Model, primal: Primal, multipliers: dict[str, str]) -> Naming:

@@ -20,7 +20,7 @@ RAY = {
 }
 STATUSES = {
     "optimal": "Optimal.",
-    "optimal_inaccurate": "Optimal, but proven less accurately than was asked for, or of a weaker problem.",
+    "optimal_inaccurate": "Less is proven than was asked for: how much, the gap says.",
     "user_limit": "Stopped at a limit, before the answer was proven to the accuracy asked for.",
     "solver_error": "Not solved: the answer is not proven to be near the best one.",
     "infeasible": "Infeasible: no point satisfies the constraints on these data.",

@@ -17,9 +17,12 @@ from kdsl.solving.posed import Posed
 from kdsl.solving.raw_solution import RawSolution
 from kdsl.solving.routing import Route, instead_of, next_route
 
-FELL_SHORT = ("solved", "stalled", "solver_error")  # what a backend may say when another is worth a try
+# What a backend may say when another is worth a try.
+FELL_SHORT = ("solved", "stalled", "solver_error", "infeasible", "unbounded")
 _STRICTER = (1e-2, 1e-4)  # how much more is asked for where the certificate is not satisfied,
 _SMALLER = (0.5, 1e-2)  # and where that may be for the problem is smaller than what backends measure by
+_ROUND = 20.0  # times the steps that a backend is expected to take, after which it is asked whether the gap falls:
+_FALLS, _FRUITLESS = 0.9, 3  # to less than this share of what it was, or so many rounds are enough
 _PATIENCE = 10.0  # seconds that a fallback may take, and times what the first choice took
 
 
@@ -83,13 +86,25 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
     if proven == "optimal_inaccurate" and loose_norms(asked.posed, best.point):  # more would say no more
         raw = replace(best.raw, status="stalled", message=NOT_TIGHT, seconds=spent)
         return best._replace(raw=raw, chosen=replace(best.chosen, warnings=taken.warnings))
-    again = attempt(replace(chosen, warnings=taken.warnings), best.raw.theta, math.inf, max(most - steps, 0))
-    raw = replace(again.raw, iterations=steps + again.raw.iterations, seconds=spent + again.raw.seconds)
-    if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
-        return best._replace(
-            raw=replace(raw, theta=best.raw.theta), chosen=replace(best.chosen, warnings=taken.warnings)
-        )
-    return again._replace(raw=raw)
+    fruitless, mark, here = 0, best.point.certificate.rel_gap, best.raw.theta
+    while True:
+        some = min(most - steps, _ROUND * chosen.expected)
+        again = attempt(replace(chosen, warnings=taken.warnings), here, math.inf, max(some, 0))
+        here = again.raw.theta
+        steps, spent = steps + again.raw.iterations, spent + again.raw.seconds
+        raw = replace(again.raw, iterations=steps, seconds=spent)
+        if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
+            kept = replace(raw, theta=best.raw.theta)
+            best = best._replace(raw=kept, chosen=replace(best.chosen, warnings=taken.warnings))
+        else:
+            best = again._replace(raw=raw)
+        if raw.status != "iteration_limit" or steps >= most or asked.left <= 0:
+            return best
+        gap = best.point.certificate.rel_gap
+        fruitless, mark = (0, gap) if gap < _FALLS * mark else (fruitless + 1, mark)
+        if fruitless == _FRUITLESS:
+            message = f"the gap has not fallen in the last {_FRUITLESS * some:,.0f} of {steps:,} steps"
+            return best._replace(raw=replace(best.raw, status="stalled", message=message))
 
 
 def one_backend(

@@ -79,6 +79,14 @@ class Certificate:
             return "optimal_inaccurate"
         return ""
 
+    def shortcoming(self) -> str:
+        """What there is most of that should be 0."""
+        residual = max(self.primal_residual, self.dual_residual)
+        if residual <= self.rel_gap or np.isnan(self.rel_gap):
+            return f"a relative gap of {self.rel_gap:.1e}"
+        whose = "a condition" if self.primal_residual >= self.dual_residual else "a row of the dual"
+        return f"{whose} that lacks {residual:.1e}"
+
 
 def relative_gap(value: float, dual: float, unit: float) -> float:
     """The gap as a share of the size; 0 where there is neither."""
@@ -134,6 +142,14 @@ def sum_of_terms(problem: NormalForm, theta: Floats) -> float:
         expansion = block.atoms @ theta + (0.0 if block.shift is None else block.shift)
         total += 0.5 * float(expansion**2 @ block.gram.diagonal())
     return total
+
+
+def largest_diagonal(problem: NormalForm) -> float:
+    """The largest Q_kk, at most."""
+    total = np.zeros(problem.size)
+    for block in problem.blocks:
+        total += (abs(block.atoms).T @ np.sqrt(np.maximum(block.gram.diagonal(), 0.0))) ** 2
+    return float(total.max(initial=0.0))
 
 
 def energy_rounding(problem: NormalForm, products: Products) -> float:

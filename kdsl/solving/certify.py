@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from kdsl.algebra.derivation import Derivation
 from kdsl.algebra.energies import Energies
 from kdsl.algebra.entropies import entropy_size, entropy_value
-from kdsl.algebra.numeric import Array, evaluate
+from kdsl.algebra.numeric import Array, Values, evaluate
+from kdsl.algebra.primal import Condition
 from kdsl.numerics.arrays import Floats
 from kdsl.solving.certificate import (
     Certificate,
@@ -19,21 +20,25 @@ from kdsl.solving.certificate import (
     energy_rounding,
     farthest,
     kkt_gap,
+    largest_diagonal,
     normal_form_value,
     relative_gap,
     residuals,
     size_of,
     sum_of_terms,
 )
-from kdsl.solving.conic_point import cone_excess, conic_value, vectors_in
+from kdsl.solving.condition_sizes import condition_sizes, is_rounding
+from kdsl.solving.conic_point import cone_excess, conic_value, nothing, vectors_in
 from kdsl.solving.feasible import feasible_point
 from kdsl.solving.lowering import Lowered, lower
+from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.posed import Posed
-from kdsl.solving.primal_point import PrimalPoint, ball_rounding, primal_point, without_vectors
+from kdsl.solving.primal_point import PrimalPoint, ball_rounding, excess_of, primal_point, without_vectors
 from kdsl.solving.scalar_problem import ScalarProblem
 from kdsl.solving.scalars import Scalars, value_without_scalars
 from kdsl.solving.unknowns import HilbertUnknown, exact_multipliers, hilbert_unknowns
 
+_SETTLED = 1e-9  # a relative gap that proves all that anybody asks for
 _NOTHING = 1e-20  # of what scalars at 0 cost: what is less is rounding
 _DOUBTFUL = 1e-3  # a folded norm multiplier below which w = u / 2 lambda may be rounding
 
@@ -58,11 +63,28 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lo
 
     `lowered` is the normal form, where it is at hand.
     """
-    derivation, energies = posed.derivation, posed.energies
     if lowered is None:
-        lowered = lower(energies, posed.values, posed.spaces, outer, posed.saturated)
-    if energies.conic:
+        lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated)
+    point = _certify_any(posed, theta, outer, lowered)
+    found = point.certificate
+    if found.size >= 1.0 or found.rel_gap <= _SETTLED or not _may_be_zero(lowered.problem):
+        return point
+    zero = _certify_any(posed, nothing(posed, lowered), outer, lowered)
+    better = zero.certificate.gap < found.gap or np.isnan(found.gap)
+    return zero if better and zero.certificate.primal_residual <= found.primal_residual else point
+
+
+def _may_be_zero(problem: NormalForm) -> bool:
+    """Whether all multipliers may be 0, which is as good as any where nothing need be done."""
+    h, rows = problem.separable, problem.rows
+    met = np.where(rows.equality, rows.target == 0, rows.target >= 0)
+    return bool((h.lower <= 0).all() and (h.upper >= 0).all() and met.all())
+
+
+def _certify_any(posed: Posed, theta: Floats, outer: float | None, lowered: Lowered) -> Point:
+    if posed.energies.conic:
         return _certify_conic(posed, lowered, theta)
+    derivation, energies = posed.derivation, posed.energies
     theta, row_residual = feasible_point(lowered.problem, theta)
     products = Products.at(lowered.problem, theta)
     pairs = energies.folding.pairs == derivation.folding.pairs
@@ -92,9 +114,15 @@ def _certify_conic(posed: Posed, lowered: Lowered, theta: Floats) -> Point:
     derivation, size = posed.derivation, lowered.problem.size
     given, row_residual = feasible_point(lowered.problem, theta[:size])
     multipliers = exact_multipliers(derivation, lowered, given, posed.values, False, {})
+    excess = cone_excess(posed, multipliers)
+    if excess > 0 and _may_be_zero(lowered.problem):  # then a little less of all multipliers may be inside the cones
+        less = given / (1.0 + excess)
+        shrunk = exact_multipliers(derivation, lowered, less, posed.values, False, {})
+        left = cone_excess(posed, shrunk)
+        given, multipliers, excess = (less, shrunk, left) if left < excess else (given, multipliers, excess)
     primal = primal_point(posed, vectors_in(posed, lowered, theta))
     dual = conic_value(posed, lowered, given, multipliers)
-    residual = max(row_residual, cone_excess(posed, multipliers))
+    residual = max(row_residual, excess)
     primal, unit = _measured(posed, lowered, given, primal, dual)
     certificate = _certificate(posed, primal, dual, multipliers, None, residual, unit)
     point = np.concatenate([given, theta[size:]])
@@ -111,7 +139,8 @@ def _certificate(
     unit: float,
 ) -> Certificate:
     """What a primal and a dual point prove together."""
-    found = residuals(posed.derivation, primal.known.with_multipliers(multipliers))
+    known = primal.known
+    found = residuals(posed.derivation, known.with_multipliers(multipliers))
     folded = posed.energies.norm is not None  # what rounding makes of the value there, rounding.py says
     outside = 0.0 if folded else ball_rounding(posed, primal.unknowns).outside
     sense = posed.derivation.primal.sense
@@ -122,7 +151,7 @@ def _certificate(
         relative_gap(primal.value, dual, unit),
         steepest,
         found,
-        max(_feasibility(posed.derivation, found), outside),
+        max(_feasibility(posed.derivation.primal.conditions, found, known), outside),
         dual_residual,
         unit,
     )
@@ -139,17 +168,28 @@ def _measured(
     """
     if size_of(primal.value, dual, 0.0) >= 1.0:
         return primal, 1.0
-    nothing = without_vectors(posed)
-    possible = nothing.meets(posed.derivation.primal.conditions)
+    empty = without_vectors(posed)
+    possible = empty.meets(posed.derivation.primal.conditions)
     h = lowered.problem.separable
-    at_zero = value_without_scalars(nothing.problem) if possible else 0.0
-    free = possible and nothing.value <= _NOTHING * at_zero
+    at_zero = value_without_scalars(empty.problem) if possible else 0.0
+    free = possible and empty.value <= _NOTHING * at_zero
     terms = sum_of_terms(lowered.problem, farthest(h, theta) if free else theta)
     terms = max(terms, at_zero) if free else terms
     unit = float(np.sqrt(terms)) if lowered.squared else terms + entropy_size(posed.energies.dual, posed.values)
     if possible:
-        primal, unit = min(nothing, primal, key=lambda point: point.value), max(unit, nothing.value)
+        primal, unit = min(empty, primal, key=lambda point: point.value), max(unit, empty.value)
+    elif not lowered.squared:
+        unit = max(unit, _least_energy(posed, lowered, empty))
     return primal, min(1.0, unit)
+
+
+def _least_energy(posed: Posed, lowered: Lowered, empty: PrimalPoint) -> float:
+    """What it takes, about, to mend the worst condition with one multiplier: e^2 / 2 Q_kk."""
+    values = empty.known
+    with_vectors = (c for c in posed.derivation.primal.conditions if any(r == "vector" for r, _ in c.body.symbols()))
+    excess = max((excess_of(condition, values) for condition in with_vectors), default=0.0)
+    dearest = largest_diagonal(lowered.problem)
+    return 0.5 * excess**2 / dearest if dearest > 0 else 0.0
 
 
 def _folded_multiplier(posed: Posed, lowest: float) -> float | None:
@@ -164,6 +204,16 @@ def _label(energies: Energies) -> str | None:
     return None if energies.norm is None else energies.norm.label
 
 
-def _feasibility(derivation: Derivation, found: tuple[Residual, ...]) -> float:
-    labels = {condition.label for condition in derivation.primal.conditions}
-    return max((r.value for r in found if r.condition in labels), default=0.0)
+def _feasibility(conditions: tuple[Condition, ...], found: tuple[Residual, ...], values: Values) -> float:
+    """The worst residual of a condition of the primal, relative to the condition's size where that is less than 1.
+
+    Where terms are so large that rounding shows, what it leaves of them is no residual.
+    """
+    by_label = {condition.label: condition for condition in conditions}
+    lacking = {r.condition: r.value for r in found if r.condition in by_label and r.value > 0}
+    if not lacking:
+        return 0.0
+    sizes = condition_sizes(conditions, values)
+    shares = {label: value / max(sizes[label], sys.float_info.min) for label, value in lacking.items()}
+    seen = (n for n, share in shares.items() if share <= _SETTLED or not is_rounding(lacking[n], by_label[n], values))
+    return max((shares[label] for label in seen), default=0.0)

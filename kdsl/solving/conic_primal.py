@@ -23,6 +23,7 @@ from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.backends.explicit import remaining
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.posed import Posed
+from kdsl.solving.primal_point import without_vectors
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
 from kdsl.solving.scalar_program import conic_cost, solve_cones
 from kdsl.solving.spaces import Space
@@ -86,7 +87,8 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
         if len(offset):
             body = affine(matrix, offset)
             stated[condition.label] = (body == 0 if condition.equality else body <= 0, keep)
-    problem = cp.Problem(cp.Minimize(cost), [*constraints, *(c for c, _ in stated.values())])
+    unit = _unit_of(posed)  # tolerances of conic solvers are absolute
+    problem = cp.Problem(cp.Minimize(cost / unit), [*constraints, *(c for c, _ in stated.values())])
     limits: dict[str, Any] = {}
     if options.max_iterations is not None:
         limits["max_iter"] = options.max_iterations
@@ -99,10 +101,17 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
     if problem.status not in ("optimal", "optimal_inaccurate"):
         return ConicAnswer(str(problem.status), 0, {}, {})
     for label, (constraint, keep) in stated.items():
-        multipliers[label][keep] = np.asarray(constraint.dual_value).reshape(-1)
+        multipliers[label][keep] = unit * np.asarray(constraint.dual_value).reshape(-1)
     vectors = {family.name: variables[family.name].value @ family.back for family in columns.families}
     iterations = int(getattr(problem.solver_stats, "num_iters", None) or 0)
     return ConicAnswer(str(problem.status), iterations, vectors, multipliers)
+
+
+def _unit_of(posed: Posed) -> float:
+    """What the objective is without vectors, 1 where the conditions do not allow that or it costs nothing."""
+    empty = without_vectors(posed)
+    possible = np.isfinite(empty.value) and empty.value > 0 and empty.meets(posed.derivation.primal.conditions)
+    return empty.value if possible else 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kdsl.algebra.numeric import Leaf, Values, product_over, support_mask
+from kdsl.algebra.energies import Energies
+from kdsl.algebra.numeric import Leaf, Values, evaluate, product_over, support_mask
 from kdsl.algebra.plq import Plq
 from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.primal import Primal
 from kdsl.algebra.terms import Bracket, Sym
-from kdsl.binding.faults import fault
+from kdsl.binding.faults import fault, listing
 
 
 def check_divisors(primal: Primal, values: Values) -> None:
@@ -22,6 +23,24 @@ def check_divisors(primal: Primal, values: Values) -> None:
             for factor, power in monomial.factors:
                 if power < 0 and isinstance(factor, Sym) and factor.role in ("param", "data"):
                     _check(factor, monomial, part, values)
+
+
+def check_penalties(energies: Energies, values: Values) -> None:
+    """A vector whose penalty is 0 for these numbers may grow without limit, and the dual divides by that penalty."""
+    computed = {definition.symbol.name for definition in energies.dual.definitions}
+    for energy in energies.energies:
+        symbols = energy.curvature.symbols()
+        if any(role == "mult" or name in computed for role, name in symbols):
+            continue
+        unknown = energy.unknown
+        lengths = {name: values.size(size) for name, size in zip(unknown.indices, unknown.sets, strict=True)}
+        if (evaluate(energy.curvature, values, lengths) > 0).all():
+            continue
+        zero = [n for role, n in sorted(symbols) if role in ("param", "data") and not np.all(values.arrays.get(n, 1.0))]
+        because = f", for {listing(zero)} is" if zero else ""
+        message = f"the penalty of `{unknown.shown or unknown.name}` is 0{because}"
+        why = "its norm may grow without limit, and the dual divides by the penalty"
+        raise fault("K553", message, why, "give it one above 0")
 
 
 class _Part(NamedTuple):

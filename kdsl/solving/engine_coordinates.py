@@ -89,10 +89,10 @@ def engine_form(problem: NormalForm, linear: Floats) -> EngineForm:
 
 
 def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
-    """A feasible v near `start` (or 0), or None if the rows cannot be met within the bounds."""
+    """A feasible v near `start` (or 0, also where that is no number), or None if the rows cannot be met."""
     h, matrix = form.separable, form.matrix
     v = np.zeros(len(form.source))
-    if start is not None:
+    if start is not None and np.isfinite(start).all():
         v = np.r_[start, np.zeros(len(form.slack_row))][form.source] * form.scale
     v = np.clip(v, h.lower, h.upper)
     t = form.to_t(v)
@@ -101,8 +101,7 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
         coefficient = matrix[form.slack_row, np.arange(form.size, len(t))]
         t[form.size :] = np.maximum((form.target - _times(matrix, t))[form.slack_row] / coefficient, 0.0)
         v = t[form.source] * form.scale
-    allowed = 1e-12 * (1.0 + np.abs(form.target) + _times(abs(matrix), np.abs(t)))
-    if (np.abs(form.target - _times(matrix, t)) <= allowed).all():
+    if meets_rows(form, t, 1e-12):
         return v
     filled = _fill(form, v)
     if filled is not None or form.classes.decoupled:
@@ -113,6 +112,12 @@ def starting_point(form: EngineForm, start: Floats | None) -> Floats | None:
     scaled = matrix[:, form.source] / form.scale
     vertex = linprog(np.zeros(len(v)), A_eq=scaled, b_eq=form.target, bounds=bounds, method="highs")
     return None if vertex.x is None else np.clip(vertex.x, h.lower, h.upper)
+
+
+def meets_rows(form: EngineForm, t: Floats, share: float) -> bool:
+    """Whether t with its slacks meets the rows but for a share of what they add up."""
+    allowed = share * (1.0 + np.abs(form.target) + _times(abs(form.matrix), np.abs(t)))
+    return bool((np.abs(form.target - _times(form.matrix, t)) <= allowed).all())
 
 
 def _times(matrix: Matrix, t: Floats) -> Floats:
@@ -235,7 +240,8 @@ def _fill(form: EngineForm, start: Floats) -> Floats | None:
         v[part] = np.where(full, bound, v[part] + np.copysign(taken, missing))
         if abs(total - v[part].sum()) > 1e-9 * (size + max(most, np.abs(v[part]).sum())):
             return None
-    return v if (np.abs(direction @ totals - form.target) <= 1e-9 * (1.0 + np.abs(form.target))).all() else None
+    allowed = 1e-9 * (1.0 + np.abs(form.target)) + 1e-12 * (abs(direction) @ np.abs(totals))
+    return v if (np.abs(direction @ totals - form.target) <= allowed).all() else None
 
 
 def _class_totals(direction: Matrix, target: Floats, totals: Floats, lowest: Floats, highest: Floats) -> Floats:

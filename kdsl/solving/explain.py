@@ -8,7 +8,7 @@ from kdsl.algebra.poly import Monomial, Poly
 from kdsl.algebra.terms import Sym
 from kdsl.language.diagnostics import Diagnostic
 from kdsl.numerics.arrays import Floats
-from kdsl.solving.infeasibility import Conflict, Crossing, NoSolution, Ray, measure_ray, recession_problem
+from kdsl.solving.infeasibility import Conflict, Crossing, NoSolution, Ray, measure_ray, recession_of
 from kdsl.solving.lowering import Family, Lowered
 from kdsl.solving.plain_contradiction import plain_contradiction
 from kdsl.solving.posed import Posed
@@ -140,13 +140,37 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
     )
 
 
+def explain_reach(posed: Posed, lowered: Lowered, direction: Floats, reach: float) -> NoSolution:
+    """Constraints that ask for more than a bound on the norm allows: multipliers that show it."""
+    ball = posed.energies.outer
+    labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
+    members = _members(lowered, direction)
+    some = ", ".join(f"{_member(place, 1)} {weight:.3g}" for place, weight in list(members.items())[:_SHOWN])
+    more = " and others" if len(members) > _SHOWN else ""
+    named = ", ".join(f"`{label}`" for label in labels)
+    return NoSolution(
+        "infeasible",
+        Diagnostic(
+            "K621",
+            f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named} and `{ball}`",
+            (),
+            f"there are multipliers of total gain 1 ({some}{more}), of which `{ball}` allows at most {reach:.6g}: the "
+            "constraints ask for more",
+            f"allow more by `{ball}`, or add slacks with a penalty",
+        ),
+        {"reach": reach, **{_member(place, 0): weight for place, weight in members.items()}},
+    )
+
+
 def _plainer(posed: Posed, lowered: Lowered, ray: Ray) -> tuple[Ray, str]:
     """A ray of few members where equal points or a cycle make one, and what to say of it before the numbers."""
-    recession = recession_problem(lowered.problem)
-    found = None if recession is None else plain_contradiction(lowered, posed.spaces, recession)
-    if recession is None or found is None:
+    recession = recession_of(lowered.problem)
+    if recession is None or len(recession.falling):
         return ray, ""
-    measured = measure_ray(recession, found.direction)
+    found = plain_contradiction(lowered, posed.spaces, recession.problem)
+    if found is None:
+        return ray, ""
+    measured = measure_ray(recession.problem, found.direction)
     if not measured.proves:
         return ray, ""
     places = _places(lowered)

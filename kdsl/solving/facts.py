@@ -26,7 +26,6 @@ class Facts:
     row_rank     number of independent rows
     shared       coordinates that occur in more than one row
     gram_rank    a bound on the rank of Q that is known beforehand (linear kernels), else None
-    kernel_cost  floating-point operations for one kernel value, where they are known
     dense_bytes  what the whole Hessian takes
     entropies    coordinates that have an entropy
     memory       bytes that may be used, None where nobody has said
@@ -46,7 +45,6 @@ class Facts:
     largest_atom: int
     sparse: bool
     gram_rank: int | None
-    kernel_cost: int | None
     dense_bytes: int
     entropies: int = 0
     memory: float | None = None
@@ -96,7 +94,6 @@ def facts_of(problem: NormalForm, memory: float | None = None) -> Facts:
         largest_atom=max(atoms, default=0),
         sparse=any(_is_sparse(block.gram) for block in problem.blocks),
         gram_rank=_gram_rank(problem),
-        kernel_cost=_kernel_cost(problem),
         dense_bytes=8 * n * n,
         entropies=0 if entropies is None else int(np.count_nonzero(entropies.at_low | entropies.at_high)),
         memory=memory,
@@ -130,19 +127,6 @@ def _gram_rank(problem: NormalForm) -> int | None:
     points = [linear_points(block) for block in problem.blocks]
     known = [min(X.shape) for X in points if X is not None]
     return min(sum(known), problem.size) if len(known) == len(points) else None
-
-
-def _kernel_cost(problem: NormalForm) -> int | None:
-    """Two operations for each feature that is there; the dearest of the kernels."""
-    costs = []
-    for block in problem.blocks:
-        native = block.gram.native() if isinstance(block.gram, OffersNative) else None
-        if native is None:
-            return None
-        points = native.points
-        features = points.shape[1] if isinstance(points, np.ndarray) else points.nnz / max(1, points.shape[0])
-        costs.append(2 * int(np.ceil(features)))
-    return max(costs, default=0)
 
 
 def _count(number: int, noun: str) -> str:

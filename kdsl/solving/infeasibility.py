@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +23,7 @@ from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 
 RAY_SHARE = 1e-13  # the energy of a ray, as a share of what its parts have without cancelling
 RAY_SHARES = (1e-4, 1e-7, 1e-10, RAY_SHARE)  # what is asked of the least energy, one after the other
-_ON_ROWS = 1e-9  # how far a direction may be from its rows
+ON_ROWS = 1e-9  # how far a direction may be from its rows
 _CLEAR = 1e-7  # a conflict must exceed rounding by this share of the sizes involved
 
 
@@ -78,22 +79,32 @@ def _crossing(problem: NormalForm) -> Crossing | None:
 def _row_conflict(problem: NormalForm) -> Conflict | None:
     if problem.rows.matrix.shape[0] == 0:
         return None
-    _, residual = feasible_point(problem, np.zeros(problem.size))
-    if residual <= 1e-9:
+    point, residual = feasible_point(problem, np.zeros(problem.size))
+    if residual <= 1e-9 * min(1.0, _size_of_rows(problem, point)):
         return None
-    weights = _farkas(problem)
+    weights = _farkas(problem, min(1.0, _size_of_rows(problem, point)))
     if weights is None:
         return None
     asked = float(weights @ problem.rows.target)
     reachable = _reach(problem, weights)
-    size = max(1e-300, float(np.abs(weights) @ np.maximum(1.0, np.abs(problem.rows.target))))
+    least = min(1.0, _size_of_rows(problem, point))
+    size = max(1e-300, float(np.abs(weights) @ np.maximum(least, np.abs(problem.rows.target))))
     if asked - reachable <= _CLEAR * size:
         return None
     return Conflict(weights, asked, reachable, _needed_factor(problem))
 
 
-def _farkas(problem: NormalForm) -> Floats | None:
-    """Multipliers of the rows in min sum of violations: they separate when the minimum is not 0."""
+def _size_of_rows(problem: NormalForm, point: Floats) -> float:
+    """The largest of what rows are to sum to and of what they sum up."""
+    summed = abs(problem.rows.matrix) @ np.abs(point)
+    return float(max(np.abs(problem.rows.target).max(initial=0.0), summed.max(initial=0.0)))
+
+
+def _farkas(problem: NormalForm, unit: float) -> Floats | None:
+    """Multipliers of the rows in min sum of violations: they separate when the minimum is not 0.
+
+    Bounds and rows are measured by `unit`: tolerances of linear programs are absolute.
+    """
     from scipy.optimize import linprog
 
     rows, n = problem.rows, problem.size
@@ -105,11 +116,11 @@ def _farkas(problem: NormalForm) -> Floats | None:
     matrix = sp.csr_array(sp.hstack([rows.matrix, slack, -slack]))
     bounds = np.column_stack(
         [
-            np.concatenate([problem.separable.lower, np.zeros(2 * count)]),
-            np.concatenate([problem.separable.upper, np.full(2 * count, np.inf)]),
+            np.concatenate([problem.separable.lower / unit, np.zeros(2 * count)]),
+            np.concatenate([problem.separable.upper / unit, np.full(2 * count, np.inf)]),
         ]
     )
-    answer = linprog(cost, A_eq=matrix, b_eq=rows.target, bounds=bounds, method="highs")
+    answer = linprog(cost, A_eq=matrix, b_eq=rows.target / unit, bounds=bounds, method="highs")
     if answer.status != 0 or answer.fun <= 0:
         return None
     return np.asarray(answer.eqlin.marginals, dtype=np.float64)
@@ -156,11 +167,25 @@ def _needed_factor(problem: NormalForm) -> float:
 # ------------------------------------------------------------------------- rays
 
 
-def recession_problem(problem: NormalForm) -> NormalForm | None:
-    """min energy of a direction d with gain 1 that stays in the boxes for ever: 0 exactly when there is a ray.
+class Recession(NamedTuple):
+    """min energy of a direction with gain 1 that stays in the boxes for ever: 0 exactly when there is a ray.
 
-    None where the boxes leave no direction with a gain.
+    Coordinates that rise and fall at different prices have two halves: what falls of them stands behind the others.
     """
+
+    problem: NormalForm
+    falling: Ints
+
+    def joined(self, halves: Floats) -> Floats:
+        """The direction of the coordinates; where both halves move, the gain is that of the halves at least."""
+        count = len(halves) - len(self.falling)
+        direction = halves[:count].copy()
+        direction[self.falling] -= halves[count:]
+        return direction
+
+
+def recession_of(problem: NormalForm) -> Recession | None:
+    """None where the boxes leave no direction with a gain."""
     h = problem.separable
     first, last = h.offsets[:-1], h.offsets[1:] - 1
     up = np.isposinf(h.upper) & (h.curvature[last] == 0)
@@ -173,17 +198,21 @@ def recession_problem(problem: NormalForm) -> NormalForm | None:
     lower, upper = np.where(down, -np.inf, 0.0), np.where(up, np.inf, 0.0)
     if not (np.any(right < 0) or np.any(left > 0)):
         return None
-    if np.any(up & down & (left != right)):
-        return None  # a gain that is not linear in d: no single row measures it
-    slope = np.where(up, right, left)
+    falling = np.flatnonzero(up & down & (left != right))
+    lower[falling] = 0.0
+    slope = np.concatenate([np.where(up, right, left), -left[falling]])
+    matrix = sp.csr_array(sp.hstack([problem.rows.matrix, -sp.csc_array(problem.rows.matrix)[:, falling]]))
     gain = Rows(
-        sp.csr_array(sp.vstack([problem.rows.matrix, sp.csr_array(-slope[None, :])])),
-        np.append(np.zeros(problem.rows.matrix.shape[0]), 1.0),
+        sp.csr_array(sp.vstack([matrix, sp.csr_array(-slope[None, :])])),
+        np.append(np.zeros(matrix.shape[0]), 1.0),
         np.append(problem.rows.equality, True),
     )
-    blocks = tuple(HilbertBlock(b.name, b.gram, b.atoms) for b in problem.blocks)
-    flat = np.zeros(problem.size)
-    return NormalForm(blocks, Separable.single(lower, upper, flat, flat.copy()), gain)
+    blocks = tuple(
+        HilbertBlock(b.name, b.gram, sp.csc_array(sp.hstack([b.atoms, -b.atoms[:, falling]]))) for b in problem.blocks
+    )
+    flat = np.zeros(len(slope))
+    box = (np.append(lower, np.zeros(len(falling))), np.append(upper, np.full(len(falling), np.inf)))
+    return Recession(NormalForm(blocks, Separable.single(*box, flat, flat.copy()), gain), falling)
 
 
 def energy_scale(recession: NormalForm) -> float:
@@ -211,7 +240,7 @@ class Ray:
     @property
     def proves(self) -> bool:
         """Whether it is a direction of gain 1 whose energy is nothing but rounding."""
-        return self.excess <= 0 and self.residual <= _ON_ROWS
+        return self.excess <= 0 and self.residual <= ON_ROWS
 
 
 def measure_ray(recession: NormalForm, direction: Floats) -> Ray:
@@ -236,4 +265,4 @@ def measure_ray(recession: NormalForm, direction: Floats) -> Ray:
 
 def _sums_to_zero(expansion: Floats) -> bool:
     """Whether it is the same wherever the origin is, as where a bias gives a row."""
-    return abs(float(expansion.sum())) <= _ON_ROWS * float(np.abs(expansion).sum())
+    return abs(float(expansion.sum())) <= ON_ROWS * float(np.abs(expansion).sum())

@@ -9,11 +9,15 @@ hides the norm, the search ends too.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
+import numpy as np
+
 from kdsl.algebra.numeric import evaluate
 from kdsl.numerics.arrays import Floats
+from kdsl.numerics.grams import expanded
 from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Products
 from kdsl.solving.conic_route import may_be_a_cone
@@ -30,6 +34,9 @@ _DOUBLINGS = 60
 _SHARE = 0.1  # of the tolerance that lambda times the slack may take
 _FLOOR = 1e-2  # the same for a bound that is not active, at best: below it rounding costs more
 _BLUR = 1e-7  # of the bound, that rounding may make of the norm
+_FAR = 1e8  # a multiplier beside which penalties of the vector are little
+_PROPORTIONAL = 1e-6  # of what is proportional to a multiplier, that they may be
+_ROUNDING = 1e-15  # of a sum of products, as a share of their sizes
 
 
 class _Enough(Exception):
@@ -142,3 +149,24 @@ def _best_norm(search: _Search) -> float:
     best = exp(float(brentq(body, *ends, xtol=1e-14, rtol=1e-13)))
     search.body(best)
     return best
+
+
+def reach_within(posed: Posed, direction: Floats) -> float:
+    """The most that the bound on the norm lets multipliers make of what they ask for: |v| times the bound.
+
+    With the multiplier lambda of the bound the dual of s d is s (gain - E / lambda - lambda c), where E / lambda is the
+    energy of d for large lambda and lambda c what the bound costs: at best gain - 2 sqrt(E c). Infinite where a vector
+    without a bound takes part.
+    """
+    at, twice = (lower(posed.energies, posed.values, posed.spaces, norm) for norm in (_FAR, 2.0 * _FAR))
+    cost = (twice.problem.constant - at.problem.constant) / _FAR
+    total = 0.0
+    for block, again in zip(at.problem.blocks, twice.problem.blocks, strict=True):
+        v, half = (np.asarray(part.atoms @ direction) for part in (block, again))
+        image = expanded(block.gram, v)
+        energy = 0.5 * float(v @ image)
+        if energy > 0 and abs(float(half @ half) / float(v @ v) - 0.5) > _PROPORTIONAL:
+            return math.inf
+        rounding = float(np.abs(v) @ np.sqrt(np.maximum(block.gram.diagonal(), 0.0))) ** 2
+        total += _FAR * (max(energy, 0.0) + _ROUNDING * rounding)
+    return 2.0 * math.sqrt(total * max(cost, 0.0)) * (1.0 + _PROPORTIONAL)

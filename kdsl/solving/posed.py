@@ -11,7 +11,7 @@ from kdsl.algebra.numeric import Values, evaluate
 from kdsl.binding.bound import Bound
 from kdsl.binding.kernels import DEFAULT_MEMORY, Kernel
 from kdsl.solving.derived import energies_for
-from kdsl.solving.divisors import check_divisors
+from kdsl.solving.divisors import check_divisors, check_penalties
 from kdsl.solving.infeasibility import conflict_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.new_points import check_new_points
@@ -54,6 +54,7 @@ def pose(
     check_new_points(derivation.model, bound, spaces)
     values = problem_values(bound, parameters, spaces)
     check_divisors(derivation.primal, values)
+    check_penalties(energies, values)
     posed = Posed(derivation, bound, parameters, kernels, spaces, values, energies)
     if all(kernel.psd for kernel in kernels.values()) or _is_refuted(posed):
         return posed

@@ -72,6 +72,8 @@ def start_by_prices(
     if not priced.any():
         return None
     split = _split(problem, priced)
+    if not len(split.target):
+        return None
     nu, theta = np.zeros(len(split.target)), None if start is None else split.with_slacks(start)
     asked, before = _COARSE, np.inf
     rho = _STRONG / len(nu)

@@ -12,12 +12,13 @@ import numpy as np
 from kdsl.algebra.numeric import Array, Values, evaluate, support_mask
 from kdsl.algebra.primal import Condition
 from kdsl.algebra.terms import Vec
+from kdsl.solving.condition_sizes import condition_sizes
 from kdsl.solving.posed import Posed
 from kdsl.solving.scalar_problem import ScalarProblem, scalar_problem
 from kdsl.solving.scalars import Scalars, minimise_scalars
 from kdsl.solving.unknowns import HilbertUnknown, with_unknowns
 
-_MET = 1e-9  # a condition is met that lacks no more
+_MET = 1e-9  # of its size: a condition is met that lacks no more
 
 
 class PrimalPoint(NamedTuple):
@@ -37,10 +38,11 @@ class PrimalPoint(NamedTuple):
 
     def meets(self, conditions: tuple[Condition, ...]) -> bool:
         values = self.known
-        return all(_excess(condition, values) <= _MET for condition in conditions)
+        sizes = condition_sizes(conditions, values)
+        return all(excess_of(condition, values) <= _MET * sizes[condition.label] for condition in conditions)
 
 
-def _excess(condition: Condition, values: Values) -> float:
+def excess_of(condition: Condition, values: Values) -> float:
     """How far a condition is from holding, at its worst member."""
     body = _body(condition, values)
     if condition.support:

@@ -97,9 +97,13 @@ def instead_of(taken: Route, backend: Backend, why: str) -> Route:
 def preferences(facts: Facts) -> tuple[str, ...]:
     """The backends that fit, the best first."""
     general = _preferences(facts)
-    if facts.gram_rank is None or facts.size < NARROW or (facts.linear_system and facts.size <= FACTORISED):
+    if facts.gram_rank is None:
         return general
     columns = facts.gram_rank + facts.rows
+    if facts.linear_system and facts.size <= FACTORISED:  # where rounding hides what is added to the Gram matrix
+        return (general[0], "lowrank", *general[1:]) if columns <= COLUMNS else general
+    if facts.size < NARROW:
+        return general
     if columns <= (SPARSE_COLUMNS if facts.sparse else COLUMNS) and LONG * columns <= facts.size:
         return ("lowrank", *general)
     if facts.sparse and facts.rows <= LOOSE_ROWS and not facts.linear_system:

@@ -17,12 +17,12 @@ from kdsl.solving.backends.interface import Options, Progress
 from kdsl.solving.certificate import Certificate
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_route import may_be_a_cone, solve_beyond
-from kdsl.solving.explain import explain_conflict, explain_ray
+from kdsl.solving.explain import explain_conflict, explain_ray, explain_reach
 from kdsl.solving.facts import facts_of
-from kdsl.solving.infeasibility import RAY_SHARES, conflict_of, energy_scale, measure_ray, recession_problem
+from kdsl.solving.infeasibility import ON_ROWS, RAY_SHARES, conflict_of, energy_scale, measure_ray, recession_of
 from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
 from kdsl.solving.lowering import Lowered, lower
-from kdsl.solving.norm_search import search_norm
+from kdsl.solving.norm_search import reach_within, search_norm
 from kdsl.solving.planning import chosen_route
 from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
@@ -60,6 +60,7 @@ def solve_posed(
         conflict = conflict_of(at_one.problem)  # the multiplier of the norm is in no row
         if conflict is not None:
             raise explain_conflict(posed, at_one, conflict)
+        _look_for_a_ray(posed, at_one, options, progress)
         raw, chosen, outer = search_norm(posed, options, backend, progress)
         lowered_at = began
         point = certify(posed, raw.theta, outer)
@@ -120,9 +121,10 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options, progress: 
     More and more is asked of the least energy of a direction, until it is proven to be nothing or to be something, or
     so many steps have not told, or a share of the time that the solve has.
     """
-    recession = recession_problem(lowered.problem)
-    if recession is None or conflict_of(recession) is not None:
+    halves = recession_of(lowered.problem)
+    if halves is None or conflict_of(halves.problem) is not None:
         return
+    recession = halves.problem
     began, scale = time.perf_counter(), energy_scale(recession)
     chosen = route(facts_of(recession, options.memory), None, options.tol)
     theta: Floats | None = None
@@ -137,7 +139,13 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options, progress: 
         theta = found.theta
         ray = measure_ray(recession, theta)
         if ray.proves:
-            raise explain_ray(posed, lowered, ray)
+            raise explain_ray(posed, lowered, replace(ray, direction=halves.joined(ray.direction)))
+        joined = halves.joined(ray.direction)
+        reach = (
+            reach_within(posed, joined) if posed.energies.outer is not None and ray.residual <= ON_ROWS else math.inf
+        )
+        if reach < 1.0:
+            raise explain_reach(posed, lowered, joined, reach)
         if left <= 0 or (found.status == "solved" and ray.excess > 2.0 * accuracy * max(1.0, ray.energy)):
             return
 
@@ -168,7 +176,7 @@ def _solution(
     proven = point.certificate.status(options.tol, options.kkt_tol)
     status, message = proven or _LIMITS.get(raw.status, "solver_error"), raw.message
     if status == "solver_error" and raw.status == "solved":
-        message = f"{message}, its solver says; the certificate shows a relative gap of {point.certificate.rel_gap:.1e}"
+        message = f"{message}, its solver says; the certificate shows {point.certificate.shortcoming()}"
     message = _INTERRUPTED if raw.status == "interrupted" else message
     if status == "optimal_inaccurate" and raw.status in _LIMITS:
         status = "user_limit"

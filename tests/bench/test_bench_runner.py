@@ -182,7 +182,7 @@ def test_kdsl_has_to_meet_the_tolerance_too(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_row_may_compare_kdsl_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    base = TASK.with_value("C", 10.0)
+    base = TASK._replace(values=(("C", 10.0),))
 
     def twice_as_long(problem: Problem, tol: float) -> Answer:
         return as_good_as(0.5, 2.0 if problem.task == TASK else 1.0)(problem, tol)

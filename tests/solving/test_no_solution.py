@@ -32,7 +32,7 @@ subject to
 predict value(t) = <w, phi(t)>
 """
 LINEAR = {"k": "linear"}
-SOURCES = ("conic_primal.py", "conic_route.py", "explain.py", "solve.py")
+SOURCES = ("conic_primal.py", "conic_route.py", "explain.py", "planning.py", "solve.py")
 
 
 def refused(*arguments: Any, **options: Any) -> NoSolution:

@@ -25,7 +25,7 @@ from kdsl.pipeline import parse_spec
 from kdsl.solving.api import prepare, solve
 from kdsl.solving.certificate import Products, gradient, kkt_gap, normal_form_value
 from kdsl.solving.feasible import feasible_point
-from kdsl.solving.infeasibility import conflict_of, measure_ray, recession_problem
+from kdsl.solving.infeasibility import conflict_of, measure_ray, recession_of
 from kdsl.solving.lowering import lower
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
 from kdsl.solving.posed import Posed
@@ -379,9 +379,9 @@ def test_rows_and_boxes_conflict_or_meet(seed: int, n: int, rows: int) -> None:
 
 def recession(x: Floats, y: Floats) -> NormalForm:
     posed = prepare("svm_hard", {"x": x, "y": y}, kernels=LINEAR).posed
-    found = recession_problem(lower(posed.energies, posed.values, posed.spaces).problem)
-    assert found is not None
-    return found
+    found = recession_of(lower(posed.energies, posed.values, posed.spaces).problem)
+    assert found is not None and len(found.falling) == 0
+    return found.problem
 
 
 def test_a_ray_is_on_its_rows_and_has_no_energy() -> None:

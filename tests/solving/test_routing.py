@@ -38,7 +38,6 @@ BOX = Facts(
     largest_atom=1,
     sparse=False,
     gram_rank=None,
-    kernel_cost=None,
     dense_bytes=320_000,
 )
 BOX_WITH_ROW = replace(BOX, equalities=1, row_rank=1)
@@ -151,7 +150,6 @@ def test_facts_of_random_problems(kind) -> None:  # type: ignore[no-untyped-def]
     assert facts.largest_atom == (2 if kind.pairs else 1)
     assert facts.blocks == kind.blocks
     assert facts.gram_rank == (4 if kind.linear else None)
-    assert facts.kernel_cost == (8 if kind.linear else None)
 
 
 class LinearGram(DenseGram):
@@ -170,7 +168,6 @@ def test_facts_of_a_linear_kernel(first: float) -> None:
     rows = Rows(sp.csr_array(np.vstack([np.ones(6), 2 * np.ones(6)])), np.zeros(2), np.ones(2, bool))
     facts = facts_of(NormalForm((HilbertBlock("w", gram, sp.csc_array(sp.eye_array(6))),), h, rows))
     assert facts.gram_rank == 2
-    assert facts.kernel_cost == 4
     assert facts.sparse == bool(first)
     assert (facts.equalities, facts.row_rank, facts.shared) == (2, 1, 6)
     assert facts.describe() == ("6 coordinates (one example each), a box, one piece each, 2 equality rows")

@@ -28,12 +28,12 @@ def overlapping(n: int, C: float, **options: Any) -> Solution:
 
 def only(monkeypatch: pytest.MonkeyPatch, expected: float, *others: Backend) -> None:
     """These are the steady backends, and the engine is expected to be done in so many steps."""
-    usual = solving.route
+    usual = solving.chosen_route
 
     def routed(*given: Any) -> routing.Route:
         return replace(usual(*given), steady=others or (find_backend("lowrank"),), expected=expected)
 
-    monkeypatch.setattr(solving, "route", routed)
+    monkeypatch.setattr(solving, "chosen_route", routed)
 
 
 @pytest.mark.parametrize("C", [1e4, 1e6, 1e8])

@@ -183,6 +183,9 @@ def solve(
     H[np.arange(problem.size), np.arange(problem.size)] += h.curvature
     p += h.slope
     found = solve_system(H, p, problem.rows.matrix.toarray(), np.asarray(problem.rows.target, float))
+    if found.status == "unbounded" and (h.curvature > 0).all():
+        message = "the Gram matrix is so large that rounding hides what is added to it"
+        found = found._replace(status="stalled", message=message, ray=None)
     facts = {"residual": found.residual, "refinements": found.refinements}
     seconds = time.perf_counter() - began
     return RawSolution(found.t, found.refinements, found.status, found.message, seconds, facts, found.ray)

@@ -15,7 +15,7 @@ from kdsl import _core, allowance
 from kdsl.numerics.arrays import Floats, Ints
 from kdsl.numerics.native_kernel import NativeKernel, OffersNative, centre_of, core_points
 from kdsl.numerics.quiet_products import dot
-from kdsl.solving.engine_coordinates import EngineForm, engine_form, starting_point
+from kdsl.solving.engine_coordinates import EngineForm, engine_form, meets_rows, starting_point
 from kdsl.solving.normal_form import HilbertBlock, NormalForm
 from kdsl.solving.priced_rows import MANY, start_by_prices
 from kdsl.solving.raw_solution import Fact, RawSolution, Status
@@ -42,6 +42,8 @@ _MESSAGES: dict[Status, str] = {
     "interrupted": "stopped by the callback",
     "unbounded": "the objective falls for ever along a ray",
 }
+_BLUR = 1e-9  # of a kernel value, that rounding may make of it
+_ROWS = 1e-9  # of what they add up: rows are met that lack no more
 _SOLVED_BY_SLOPE = "m - M is within the tolerance"
 
 
@@ -109,7 +111,7 @@ def solve(
         if priced is not None:
             stopped, near = priced.stopped, starting_point(form, priced.theta)
             v, any_start = (v, any_start) if near is None else (near, False)
-    hessians = _hessians(problem, form, threads)
+    hessians = _hessians(problem, form, threads, memory)
     answer = _core.solve(
         form.separable.for_core(),
         _core.Classes(classes.begin, classes.first_is_free, classes.direction),
@@ -143,6 +145,8 @@ def solve(
     ray = form.to_theta(answer["ray"]) if status == "unbounded" else None
     seconds = time.perf_counter() - began
     message = _SOLVED_BY_SLOPE if status == "solved" and kkt_tol is not None else _MESSAGES[status]
+    if status == "solved" and not any_start and not meets_rows(form, form.to_t(answer["t"]), _ROWS):
+        status, message = "stalled", "the start was so far away that rounding there hid whether it met the rows"
     message += f"; rows met by prices in {len(rounds)} rounds first" if rounds else ""
     return RawSolution(theta, _iterations(rounds) + answer["iterations"], status, message, seconds, facts, ray)
 
@@ -170,7 +174,9 @@ def _shifts(problem: NormalForm) -> tuple[Floats, float]:
     return linear, constant
 
 
-def _hessians(problem: NormalForm, form: EngineForm, threads: int) -> list[_core.KernelHessian | _core.RowsHessian]:
+def _hessians(
+    problem: NormalForm, form: EngineForm, threads: int, memory: float
+) -> list[_core.KernelHessian | _core.RowsHessian]:
     """The terms of Q for the core: kernels that it evaluates itself, and one function that returns rows of the rest."""
     terms: list[_core.KernelHessian | _core.RowsHessian] = []
     rest = []
@@ -181,7 +187,11 @@ def _hessians(problem: NormalForm, form: EngineForm, threads: int) -> list[_core
             rest.append((block, atoms))
             continue
         where = (kernel.for_core(), core_points(kernel, None), centre_of(kernel))
-        terms.append(_core.KernelHessian(*where, atoms.start, atoms.point, atoms.coefficient, threads))
+        term = _core.KernelHessian(*where, atoms.start, atoms.point, atoms.coefficient, threads, memory)
+        if term.blur > _BLUR:  # points of several clusters far apart: only differences tell their distances
+            rest.append((block, atoms))
+        else:
+            terms.append(term)
     if rest or not terms:
         terms.append(_core.RowsHessian(len(form.source), _rows_function(rest, len(form.source))))
     return terms

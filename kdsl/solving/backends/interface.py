@@ -76,6 +76,8 @@ class Backend:
             t = np.zeros(problem.size) if start is None else start
             theta = np.clip(t, problem.separable.lower, problem.separable.upper)
             return RawSolution(theta, 0, "interrupted", STOPPED, 0.0)
+        if problem.size == 0:
+            return RawSolution(np.zeros(0), 0, "solved", "there is no multiplier", 0.0)
         return self.solve(problem, options, start, progress)
 
 
