@@ -118,5 +118,5 @@ def test_a_penalty_of_nothing_is_named(loss: str) -> None:
 @pytest.mark.parametrize("unit", [1e-9, 1.0])
 def test_an_objective_without_end_in_any_unit(unit: float) -> None:
     with pytest.raises(NoSolution) as refused:
-        solved(f"minimize 1/2 ||w||^2 + g * sum[i] hinge({F}) - 20 * g * b\n", Y, g=unit)
+        solved(f"minimize 1/2 ||w||^2 + g * sum[i] hinge(-({F})) - 20 * g * b\n", Y, g=unit)
     assert refused.value.status == "unbounded"
