@@ -56,7 +56,7 @@ def pytest_make_collect_report() -> Reports:
 def no_hidden_skip(report: pytest.TestReport | pytest.CollectReport) -> pytest.TestReport | pytest.CollectReport:
     """Where `CI` is set, a test that is skipped because something is not installed has failed."""
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI"):
-        why = str(report.longrepr)
+        why = str(report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr)
         known = NO_PACKAGE + tuple(os.environ.get("KDSL_WITHOUT", "").split())
         if not any(reason in why for reason in known):
             report.outcome = "failed"

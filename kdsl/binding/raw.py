@@ -59,6 +59,9 @@ def raw_array(source: FromArray) -> Raw:
                 help=f"give an array of shape [{', '.join(s.size for s in datum.sets)}]",
             )
         return Raw(datum, array, datum.name, source.source, None)
+    if array.ndim not in (1, 2):
+        message = f"{source.source} has dimension {array.ndim}, and the input `{datum.name}` has rows and columns"
+        raise fault("K515", message, help="give a matrix with a row for each point")
     if array.ndim == 1:
         array = array.reshape(-1, 1) if datum.sets else array.reshape(1, -1)
     if not sp.issparse(array) and array.dtype == np.object_:

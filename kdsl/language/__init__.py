@@ -1,0 +1,1 @@
+"""The language of specs: syntax, names and domains, messages and the standard layout."""

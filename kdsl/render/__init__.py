@@ -1,0 +1,1 @@
+"""Derivations as text, LaTeX, HTML or JSON."""

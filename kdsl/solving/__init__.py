@@ -1,0 +1,1 @@
+"""From a dual with data to a certified solution."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kdsl
 from kdsl.binding.composed import Normalized, OnColumns, Product, Scaled, Sum
 from kdsl.binding.distances import inner_products, squared_distances
 from kdsl.binding.gram import DenseGram, KernelGram, ShiftedGram, gram_oracle
@@ -17,6 +18,7 @@ from kdsl.binding.kernel_builder import build_kernel
 from kdsl.binding.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kdsl.binding.precomputed import Precomputed, test_points, training_points
 from kdsl.binding.python_kernel import PythonKernel
+from kdsl.language.diagnostics import KdslError
 from kdsl.language.kernel_catalog import FAMILIES_BY_NAME, PARAMETER_WORDS
 from kdsl.language.syntax import (
     KernelCall,
@@ -30,8 +32,8 @@ from kdsl.language.syntax import (
     Number,
     Pow,
 )
+from kdsl.numerics import quiet_products
 from kdsl.numerics.native_kernel import NativeKernel, OffersNative
-from kdsl.solving import quiet_products
 
 test_points.__test__ = False  # a function of kdsl, not a test
 
@@ -336,3 +338,16 @@ def test_small_products_are_made_in_parts_too_small_to_wake_threads(monkeypatch:
 
     inner_products(many)(few.view(Counting))
     assert len(sizes) > 1 and max(sizes) <= quiet_products.QUIET
+
+
+@pytest.mark.parametrize("answer", ["text", [["a", "b"], ["c", "d"]], [[1.0], [1.0, 2.0]], None])
+def test_a_python_kernel_that_returns_no_numbers(answer: object) -> None:
+    kernel = PythonKernel(lambda points, others: answer, "odd")
+    with pytest.raises(KdslError, match="K564"):
+        kernel.call(np.ones((2, 2)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("points", [None, 3.0, np.zeros((2, 2, 2))])
+def test_an_input_that_is_no_matrix(points: object) -> None:
+    with pytest.raises(KdslError, match="K515"):
+        kdsl.solve("svm_1norm", {"x": points, "y": np.array([1.0, -1.0])})

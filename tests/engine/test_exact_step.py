@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from engine_problems import pieces, separable_value
 
-from kdsl.solving.backends.reference import exact_step
+from kdsl.solving.backends.reference import Dense, exact_step, steepest
 
 
 def random_gram(rng):
@@ -36,6 +36,43 @@ def test_classification_is_platts_step(seed):
     curvature = float(speed @ (K * np.outer(y, y)) @ speed)
     got = exact_step(h, alpha, [0, 1], speed, float(gradient @ speed), curvature)
     np.testing.assert_allclose(got.value, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("even", [False, True])
+def test_platts_two_heuristics_choose_that_pair(even, seed):
+    """The first takes an example that violates the conditions, the second the one with the largest |E_1 - E_2|.
+
+    The reference's first example violates them, and by most of those on its side. Where all pairs have one curvature
+    its second is the heuristic's; else it weighs |E_1 - E_2| by the step that this stands for: (E_1 - E_2)^2 / kappa.
+    """
+    rng = np.random.default_rng(seed)
+    n, C = 12, 2.0
+    K = 3.0 * np.eye(n) if even else (lambda A: A @ A.T)(rng.normal(size=(n, 4)))
+    y = rng.choice([-1.0, 1.0], n)
+    alpha = np.where(rng.random(n) < 0.5, rng.uniform(0, C, n), rng.choice([0.0, C], n))
+    E = K @ (y * alpha) - y  # f(x) - y, but for a bias that cancels in E_1 - E_2
+    rises = np.where(y > 0, alpha < C, alpha > 0)  # y alpha may
+    falls = np.where(y > 0, alpha > 0, alpha < C)
+    # one example in one class: up and down are the derivatives of the objective where a move is possible
+    up, down = np.where(rises, E, np.inf), np.where(falls, E, -np.inf)
+    gram = K * np.outer(y, y)
+    dense = Dense(gram, np.zeros(n), pieces(*[[(0, C, 0, -1)]] * n), y[None, :], np.zeros(1))
+    rise, fall = np.where(y > 0, up, -down), np.where(y > 0, down, -up)  # in alpha: y alpha = v
+    touched, speed, gap = steepest(rise, fall, dense)
+    if not speed.any():
+        assert up.min() >= down.max()  # no example violates the conditions
+        return
+    first, second = touched
+    assert E[first] == up.min() and gap == pytest.approx(down.max() - up.min())
+    # Platt's condition with a bias between the extremes: y_1 (f(x_1) + b) < 1 and alpha_1 < C, or > 1 and alpha_1 > 0
+    b = -0.5 * (up.min() + down.max())
+    assert (y[first] * (E[first] + b) < 0 and alpha[first] < C) or (y[first] * (E[first] + b) > 0 and alpha[first] > 0)
+    kappa = np.diag(K)[first] + np.diag(K) - 2 * K[first]
+    able = falls & (E[first] < E)
+    assert able[second]
+    gain = np.abs(E - E[first]) if even else (E - E[first]) ** 2 / np.where(kappa > 0, kappa, np.inf)
+    assert gain[second] == pytest.approx(gain[able].max(), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -320,9 +320,10 @@ def test_passes_are_products(isa, n, d, m, monkeypatch):
     X, c, A = random.standard_normal((n, d)), random.standard_normal(n), random.standard_normal((n, m))
     B = np.hstack([X * c[:, None], A])
     try:
-        passes = _core.RowPass(X, c, A if m else None, 3)
-    except RuntimeError as error:
-        pytest.skip(str(error))
+        _core.isa()
+    except RuntimeError:
+        pytest.skip(f"this processor has no {isa}")
+    passes = _core.RowPass(X, c, A if m else None, 3)
     v, x, weight = random.standard_normal(d + m), random.standard_normal(n), random.random(n)
     np.testing.assert_allclose(passes.up(v), B @ v, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(passes.down(x), x @ B, rtol=1e-12, atol=1e-10)

@@ -120,3 +120,21 @@ def test_an_objective_without_end_in_any_unit(unit: float) -> None:
     with pytest.raises(NoSolution) as refused:
         solved(f"minimize 1/2 ||w||^2 + g * sum[i] hinge(-({F})) - 20 * g * b\n", Y, g=unit)
     assert refused.value.status == "unbounded"
+
+
+@pytest.mark.parametrize("strategy", ["full", "stored_rows", "working_set"])
+def test_a_strategy_of_the_engine_is_forced_by_name(strategy: str) -> None:
+    body = f"minimize 1/2 ||w||^2 + g * sum[i] hinge(y[i] * ({F}))\n"
+    forced, free = solved(body, Y, backend=f"engine:{strategy}"), solved(body, Y)
+    assert forced.status == free.status == "optimal"
+    assert forced.facts["strategy"] == strategy and "as was asked for" in str(forced.facts["how"])
+    assert forced.value == pytest.approx(free.value, rel=2e-6)
+
+
+def test_a_backend_that_gets_nowhere_is_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three points of features of 1e8 and a weight of 1e-4: pairs went on for ever."""
+    rng = np.random.default_rng(0)
+    X, y = 1e8 * rng.normal(size=(3, 3)), rng.normal(size=3)
+    data = {"x": X, "y": y}
+    found = kdsl.solve("loss_absolute", data, {"lambda": 1e-4}, {"k": "linear"}, time_limit=60.0)
+    assert found.status != "user_limit"

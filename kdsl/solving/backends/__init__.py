@@ -1,0 +1,1 @@
+"""The solvers of normal forms, a module for each, found by name."""

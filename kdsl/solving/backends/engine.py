@@ -43,6 +43,7 @@ _MESSAGES: dict[Status, str] = {
     "unbounded": "the objective falls for ever along a ray",
 }
 _BLUR = 1e-9  # of a kernel value, that rounding may make of it
+_BYTES = 4.0  # of a kernel value that is stored
 _ROWS = 1e-9  # of what they add up: rows are met that lack no more
 _SOLVED_BY_SLOPE = "m - M is within the tolerance"
 
@@ -138,6 +139,10 @@ def solve(
     facts: dict[str, Fact] = {name: answer[name] for name in _FACTS}
     facts |= {name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in _COUNTS}
     how = _STRATEGIES[answer["strategy"]]
+    if strategy != "automatic":
+        how = f"{answer['strategy'].replace('_', ' ')}, as was asked for"
+    elif answer["strategy"] == "working_set" and _BYTES * len(form.source) ** 2 > memory:
+        how = "kernel values are computed when a working set needs them: all of them take more than the memory allowed"
     how += (_ROUGH if answer["rough"] else "") + (_HALVED if facts["halved"] else "")
     how += _NEWTON if facts["newton_steps"] else ""
     how += _THIN if any(isinstance(term, _core.KernelHessian) and term.thin for term in hessians) else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kdsl.numerics.arrays import Floats
 from kdsl.solving.backends.interface import Options, Progress, part_of_kdsl
@@ -11,11 +13,19 @@ from kdsl.solving.facts import Facts
 from kdsl.solving.normal_form import NormalForm
 from kdsl.solving.raw_solution import RawSolution
 
+if TYPE_CHECKING:
+    from kdsl.solving.backends.engine import Strategy
+
 LARGEST_REFERENCE = 1000
+STRATEGIES: tuple[Strategy, ...] = ("full", "stored_rows", "working_set")
 
 
 def _engine(
-    problem: NormalForm, options: Options, start: Floats | None = None, progress: Progress | None = None
+    problem: NormalForm,
+    options: Options,
+    start: Floats | None = None,
+    progress: Progress | None = None,
+    strategy: Strategy = "automatic",
 ) -> RawSolution:
     from kdsl.solving.backends import engine
 
@@ -29,6 +39,7 @@ def _engine(
         time_limit=options.time_limit,
         threads=options.threads,
         memory=options.memory,
+        strategy=strategy,
     )
 
 
@@ -77,3 +88,7 @@ REFERENCE = part_of_kdsl(
     solve=_reference,
 )
 BACKENDS = (ENGINE, REFERENCE)
+# By name only: the engine chooses for itself. What a kernel cannot offer stays its own choice.
+FORCED = tuple(
+    replace(ENGINE, name=f"engine:{strategy}", solve=partial(_engine, strategy=strategy)) for strategy in STRATEGIES
+)

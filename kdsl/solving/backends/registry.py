@@ -11,6 +11,7 @@ from kdsl.language.diagnostics import Diagnostic, KdslError
 from kdsl.language.suggestions import nearest
 from kdsl.solving.backends.guarded import guarded
 from kdsl.solving.backends.interface import Backend
+from kdsl.solving.backends.own import FORCED
 
 GROUP = "kdsl.backends"
 SHIPPED = (
@@ -61,7 +62,7 @@ def backends() -> tuple[tuple[Backend, ...], tuple[Diagnostic, ...]]:
 
 def find_backend(name: str) -> Backend:
     """The backend of that name, which must be installed; what others announce is read for names that are not kdsl's."""
-    known = shipped()
+    known = (*shipped(), *FORCED)
     if all(backend.name != name for backend in known):
         known, _ = backends()
     for backend in known:
