@@ -31,6 +31,7 @@ from kdsl.solving.sparse_forms import linear_matrix
 from kdsl.solving.unknowns import HilbertUnknown, with_unknowns
 
 LIMIT = "user_limit"  # CVXPY's word for a limit of time or iterations
+_NEAR = 1e3  # the size of an objective that may as well be 1
 _RANK = 1e-13  # eigenvalues of K below this share of the largest are rounding
 _PRODUCT, _SQUARE, _LENGTH, _OWN_SQUARE = "\x06product", "\x06square", "\x06length", "\x06own square"
 
@@ -108,10 +109,10 @@ def solve_conic_primal(posed: Posed, accuracy: float, options: Options) -> Conic
 
 
 def _unit_of(posed: Posed) -> float:
-    """What the objective is without vectors, 1 where the conditions do not allow that or it costs nothing."""
+    """What the objective is without vectors, 1 where that is near or the conditions do not allow it."""
     empty = without_vectors(posed)
-    possible = np.isfinite(empty.value) and empty.value > 0 and empty.meets(posed.derivation.primal.conditions)
-    return empty.value if possible else 1.0
+    near = not np.isfinite(empty.value) or empty.value <= 0 or 1.0 / _NEAR <= empty.value <= _NEAR
+    return 1.0 if near or not empty.meets(posed.derivation.primal.conditions) else empty.value
 
 
 @dataclass(frozen=True, eq=False)

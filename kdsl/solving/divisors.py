@@ -40,7 +40,7 @@ def check_penalties(energies: Energies, values: Values) -> None:
         because = f", for {listing(zero)} is" if zero else ""
         message = f"the penalty of `{unknown.shown or unknown.name}` is 0{because}"
         why = "its norm may grow without limit, and the dual divides by the penalty"
-        raise fault("K553", message, why, "give it one above 0")
+        raise fault("K625", message, why, "give it one above 0")
 
 
 class _Part(NamedTuple):
@@ -84,4 +84,4 @@ def _check(divisor: Sym, monomial: Monomial, part: _Part, values: Values) -> Non
     remedy = "correct it, or leave that row out" if divisor.role == "data" else "give it another value"
     if divisor.whole is not None:
         remedy = "give its parameters other values, or more data"
-    raise fault("K553", f"`{name}` is 0, and {part.where} divides by it", "no number is the quotient", remedy)
+    raise fault("K625", f"`{name}` is 0, and {part.where} divides by it", "no number is the quotient", remedy)

@@ -48,7 +48,7 @@ def test_a_division_by_0_is_named(
 ) -> None:
     with pytest.raises(KdslError, match=message) as refused:
         kdsl.solve(kdsl.parse_spec(text), given, params)
-    assert [diagnostic.code for diagnostic in refused.value.diagnostics] == ["K553"]
+    assert [diagnostic.code for diagnostic in refused.value.diagnostics] == ["K625"]
 
 
 def test_a_piece_of_a_loss_that_divides_by_0_is_named() -> None:

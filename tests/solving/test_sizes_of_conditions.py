@@ -111,7 +111,7 @@ def test_a_conic_objective_of_any_unit(unit: float) -> None:
 def test_a_penalty_of_nothing_is_named(loss: str) -> None:
     head = HEAD.replace("(0, inf)", "[0, inf)")
     text = f"{head}minimize g * ||w||^2 + sum[i] {loss % F}\n{TAIL}"
-    with pytest.raises(kdsl.KdslError, match=r"K553: the penalty of `w` is 0, for `g` is"):
+    with pytest.raises(kdsl.KdslError, match=r"K625: the penalty of `w` is 0, for `g` is"):
         kdsl.solve(kdsl.parse_spec(text), {"x": X, "y": Y}, {"g": 0.0})
 
 
