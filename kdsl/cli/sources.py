@@ -73,9 +73,9 @@ def check_source(source: Source, strict: bool = False) -> tuple[Model, tuple[Dia
     return checked.model, found
 
 
-def read_model(argument: str) -> tuple[Source, Model, tuple[Diagnostic, ...]]:
+def read_model(argument: str, strict: bool = False) -> tuple[Source, Model, tuple[Diagnostic, ...]]:
     """The spec that the argument means, its model, and the warnings about it."""
-    return on_spec(argument, lambda source: (source, *check_source(source)))
+    return on_spec(argument, lambda source: (source, *check_source(source, strict)))
 
 
 def report(diagnostics: Sequence[Diagnostic], source: Source, console: Console) -> None:

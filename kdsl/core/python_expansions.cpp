@@ -69,8 +69,9 @@ public:
                       int threads)
         : view_(points) {
         std::vector<double> middle = centre_of(centre, view_);
-        const nb::gil_scoped_release no_lock;
-        expansion_ = std::make_unique<Expansion>(kernel, view_.source(), std::move(middle), choose_micro(), threads);
+        expansion_ = without_gil([&] {
+            return std::make_unique<Expansion>(kernel, view_.source(), std::move(middle), choose_micro(), threads);
+        });
     }
 
     bool is_thin() const { return expansion_->is_thin(); }
@@ -81,14 +82,12 @@ public:
         if (at.features() != view_.features() || at.sparse() != view_.sparse())
             throw std::invalid_argument("the points and the coefficients do not fit together");
         const std::vector<double> weight = vector_of(coefficient);
-        std::optional<std::vector<double>> out;
         Control control(kInfinity, std::numeric_limits<std::int64_t>::max(), poll_of(nb::none()));
-        {
-            const nb::gil_scoped_release released;
+        const auto out = without_gil([&]() -> std::optional<std::vector<double>> {
             Pool pool(std::max(1, threads), [&control] { control.check(); });
-            out = single ? expansion_->rough_values(weight, at.new_points(), pool)
-                         : expansion_->values(weight, at.new_points(), pool);
-        }
+            if (single) return expansion_->rough_values(weight, at.new_points(), pool);
+            return expansion_->values(weight, at.new_points(), pool);
+        });
         return out ? array_of(*out) : nb::none();
     }
 

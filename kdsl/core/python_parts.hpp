@@ -34,6 +34,13 @@ nb::object array_of(const std::vector<Number>& v) {
                     nb::rv_policy::copy);
 }
 
+// What `work` returns, the GIL released meanwhile.
+template <class Work>
+auto without_gil(const Work& work) {
+    const nb::gil_scoped_release released;
+    return work();
+}
+
 // Points, kept alive with the arrays that they look into. Those in single precision are for expansions only.
 class PointsView {
 public:

@@ -21,28 +21,24 @@ public:
 
     nb::object up(const Doubles& v) {
         expect(v, true);
-        return released([&] { return pass_.up(v.data()); });
+        return array_of(without_gil([&] { return pass_.up(v.data()); }));
     }
     nb::object squares() {
-        return released([&] { return pass_.squares(); });
+        return array_of(without_gil([&] { return pass_.squares(); }));
     }
     nb::object down(const Doubles& x) {
         expect(x, false);
-        return released([&] { return pass_.down(x.data()); });
+        return array_of(without_gil([&] { return pass_.down(x.data()); }));
     }
     nb::object weigh(const Doubles& weight) {
         expect(weight, false);
-        return released([&] { return pass_.weigh(weight.data()); });
+        return array_of(without_gil([&] { return pass_.weigh(weight.data()); }));
     }
     nb::dict decide(const Pieces& h, const Doubles& v, const Doubles& scale) {
         expect(v, true);
         expect(scale, true);
         expect(h);
-        PassDecision found;
-        {
-            const nb::gil_scoped_release no_lock;
-            found = pass_.decide(h.view(), v.data(), scale.data());
-        }
+        const PassDecision found = without_gil([&] { return pass_.decide(h.view(), v.data(), scale.data()); });
         nb::dict out;
         out["t"] = array_of(found.t);
         out["undecided"] = array_of(found.undecided);
@@ -55,11 +51,7 @@ public:
         expect(v, true);
         expect(t, false);
         expect(h);
-        PassMeasure found;
-        {
-            const nb::gil_scoped_release no_lock;
-            found = pass_.measure(h.view(), v.data(), t.data());
-        }
+        const PassMeasure found = without_gil([&] { return pass_.measure(h.view(), v.data(), t.data()); });
         nb::dict out;
         out["t"] = array_of(found.t);
         out["image"] = array_of(found.image);
@@ -92,15 +84,6 @@ private:
     }
     void expect(const Pieces& h) const {
         if (h.size() != pass_.source().count) throw std::invalid_argument("the pieces do not fit the rows");
-    }
-    template <class Pass>
-    nb::object released(const Pass& pass) {
-        std::vector<double> out;
-        {
-            const nb::gil_scoped_release no_lock;
-            out = pass();
-        }
-        return array_of(out);
     }
 
     Table points_;

@@ -41,9 +41,10 @@ struct KernelOnPoints {
         for (const std::int64_t p : atoms.point)
             if (p < 0 || p >= view.count()) throw std::invalid_argument("an atom names a point that is not there");
         std::vector<double> middle = centre_of(centre, view);
-        const nb::gil_scoped_release no_lock;
-        hessian = std::make_unique<NativeHessian>(kernel, view.source(), std::move(middle), std::move(atoms),
-                                                  choose_micro(), threads, memory);
+        hessian = without_gil([&] {
+            return std::make_unique<NativeHessian>(kernel, view.source(), std::move(middle), std::move(atoms),
+                                                   choose_micro(), threads, memory);
+        });
     }
 };
 
@@ -118,12 +119,9 @@ nb::dict solve_python(const Pieces& h, const Classes& classes, const std::vector
     if (known && (std::int64_t(product.t.size()) != n || std::int64_t(product.f.size()) != n))
         throw std::invalid_argument("the known product does not fit the problem");
     Control control(time_limit, max_iterations, poll_of(std::move(callback)));
-    Outcome outcome;
-    {
-        std::vector<double> t = vector_of(start);
-        const nb::gil_scoped_release released;
-        outcome = solve(problem, options, std::move(t), std::move(product), control);
-    }
+    std::vector<double> t = vector_of(start);
+    const Outcome outcome =
+        without_gil([&] { return solve(problem, options, std::move(t), std::move(product), control); });
     return told(outcome, control.seconds());
 }
 
@@ -146,11 +144,8 @@ nb::dict descend_python(const PointsView& points, const Table& row, const Double
     rows.target = target.data();
     rows.shift = shift.data();
     Control control(time_limit, max_iterations, poll_of(std::move(callback)));
-    Descent found;
-    {
-        const nb::gil_scoped_release released;
-        found = descend(rows, h.view(), vector_of(t), constant, tolerance, seed, control);
-    }
+    const Descent found = without_gil(
+        [&] { return descend(rows, h.view(), vector_of(t), constant, tolerance, seed, control); });
     nb::dict out;
     out["reason"] = word(found.reason);
     out["t"] = array_of(found.t);

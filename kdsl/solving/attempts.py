@@ -86,16 +86,22 @@ def _by_choice(asked: Asked, lowered: Lowered, chosen: Route, begin: Floats | No
     if proven == "optimal_inaccurate" and loose_norms(asked.posed, best.point):  # more would say no more
         raw = replace(best.raw, status="stalled", message=NOT_TIGHT, seconds=spent)
         return best._replace(raw=raw, chosen=replace(best.chosen, warnings=taken.warnings))
+    return _while_it_falls(asked, lowered, replace(chosen, warnings=taken.warnings), best, steps, spent)
+
+
+def _while_it_falls(asked: Asked, lowered: Lowered, chosen: Route, best: Attempt, steps: int, spent: float) -> Attempt:
+    """The backend goes on from there, for as long as its gap falls; it has taken so many steps and seconds before."""
+    most = math.inf if asked.options.max_iterations is None else asked.options.max_iterations
     fruitless, mark, here = 0, best.point.certificate.rel_gap, best.raw.theta
     while True:
-        some = min(most - steps, _ROUND * chosen.expected)
-        again = attempt(replace(chosen, warnings=taken.warnings), here, math.inf, max(some, 0))
+        some = max(min(most - steps, _ROUND * chosen.expected), 0)
+        again = one_backend(asked, lowered, chosen, here, steps=some)
         here = again.raw.theta
         steps, spent = steps + again.raw.iterations, spent + again.raw.seconds
         raw = replace(again.raw, iterations=steps, seconds=spent)
         if again.point.certificate.rel_gap > best.point.certificate.rel_gap:  # it may rise before it falls
             kept = replace(raw, theta=best.raw.theta)
-            best = best._replace(raw=kept, chosen=replace(best.chosen, warnings=taken.warnings))
+            best = best._replace(raw=kept, chosen=replace(best.chosen, warnings=chosen.warnings))
         else:
             best = again._replace(raw=raw)
         if raw.status != "iteration_limit" or steps >= most or asked.left <= 0:

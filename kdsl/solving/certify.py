@@ -65,11 +65,13 @@ def certify(posed: Posed, theta: Floats, outer: float | None = None, lowered: Lo
     """
     if lowered is None:
         lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated)
-    point = _certify_any(posed, theta, outer, lowered)
+    point = _certified(posed, theta, outer, lowered)
     found = point.certificate
     if found.size >= 1.0 or found.rel_gap <= _SETTLED or not _may_be_zero(lowered.problem):
         return point
-    zero = _certify_any(posed, nothing(posed, lowered), outer, lowered)
+    if found.dual * posed.derivation.primal.sense > _at_zero(posed, lowered):
+        return point
+    zero = _certified(posed, nothing(posed, lowered), outer, lowered)
     better = zero.certificate.gap < found.gap or np.isnan(found.gap)
     return zero if better and zero.certificate.primal_residual <= found.primal_residual else point
 
@@ -81,7 +83,15 @@ def _may_be_zero(problem: NormalForm) -> bool:
     return bool((h.lower <= 0).all() and (h.upper >= 0).all() and met.all())
 
 
-def _certify_any(posed: Posed, theta: Floats, outer: float | None, lowered: Lowered) -> Point:
+def _at_zero(posed: Posed, lowered: Lowered) -> float:
+    """What the dual is where all multipliers are 0; infinite where only a certificate of that point would tell."""
+    problem = lowered.problem
+    if posed.energies.conic or posed.energies.dual.entropies or any(b.shift is not None for b in problem.blocks):
+        return np.inf
+    return 0.0 if lowered.squared else -normal_form_value(problem, np.zeros(problem.size), Products((), ()))
+
+
+def _certified(posed: Posed, theta: Floats, outer: float | None, lowered: Lowered) -> Point:
     if posed.energies.conic:
         return _certify_conic(posed, lowered, theta)
     derivation, energies = posed.derivation, posed.energies

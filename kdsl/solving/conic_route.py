@@ -14,7 +14,6 @@ from kdsl.solving.backends.registry import find_backend
 from kdsl.solving.certify import Point, certify
 from kdsl.solving.conic_point import joined, nothing
 from kdsl.solving.conic_primal import LIMIT, solve_conic_primal
-from kdsl.solving.entropic_form import with_entropies
 from kdsl.solving.lowering import Lowered
 from kdsl.solving.planning import chosen_route
 from kdsl.solving.posed import Posed
@@ -29,8 +28,6 @@ def solve_beyond(
 ) -> tuple[RawSolution, Point, Route]:
     """The solution of a problem that is no quadratic program, what it proves, and the route it took."""
     began = time.perf_counter()
-    problem = with_entropies(posed, lowered)
-    lowered = replace(lowered, problem=problem)
     chosen = chosen_route(posed, lowered, options, backend)
     if chosen.backend.name == "cvxpy":
         by_cones = _conic(posed, lowered, options, progress)
@@ -51,7 +48,7 @@ def solve_beyond(
         return found, point, replace(chosen, warnings=following.warnings)
     if reached.certificate.status(options.tol, options.kkt_tol) != "optimal":
         left = remaining(options, time.perf_counter() - began)
-        again = chosen.backend.answer(problem, left, other.theta, progress)
+        again = chosen.backend.answer(lowered.problem, left, other.theta, progress)
         nearer = certify(posed, again.theta, lowered=lowered)
         if nearer.certificate.rel_gap < reached.certificate.rel_gap:
             again = replace(again, seconds=found.seconds + other.seconds + again.seconds)

@@ -118,19 +118,14 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
     """The dual grows without end: no point satisfies the constraints."""
     ray, plain = _plainer(posed, lowered, ray)
     margin = float(np.sqrt(ray.energy + _ROUNDING * ray.scale))
-    labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
-    named = ", ".join(f"`{label}`" for label in labels)
-    members = _members(lowered, ray.direction)
-    some = ", ".join(f"{_member(place, 1)} {weight:.3g}" for place, weight in list(members.items())[:_SHOWN])
-    witness = {_member(place, 0): weight for place, weight in members.items()}
-    more = " and others" if len(members) > _SHOWN else ""
+    some, witness = _told(_members(lowered, ray.direction))
     return NoSolution(
         "infeasible",
         Diagnostic(
             "K621",
-            f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named}",
+            f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {_stated(posed)}",
             (),
-            f"{plain}there are multipliers of total gain 1 ({some}{more}) whose expansion has a norm of at "
+            f"{plain}there are multipliers of total gain 1 ({some}) whose expansion has a norm of at "
             f"most {margin:.3g}, nothing but rounding beside {np.sqrt(ray.scale):.3g}: the constraints contradict each "
             f"other, and no margin above {margin:.3g} can be had",
             "add slacks with a penalty (a soft margin), use a kernel that separates, or look for equal examples with "
@@ -142,23 +137,19 @@ def explain_ray(posed: Posed, lowered: Lowered, ray: Ray) -> NoSolution:
 
 def explain_reach(posed: Posed, lowered: Lowered, direction: Floats, reach: float) -> NoSolution:
     """Constraints that ask for more than a bound on the norm allows: multipliers that show it."""
-    ball = posed.energies.outer
-    labels = [c.label for c in posed.derivation.primal.conditions if c.kind == "stated"]
-    members = _members(lowered, direction)
-    some = ", ".join(f"{_member(place, 1)} {weight:.3g}" for place, weight in list(members.items())[:_SHOWN])
-    more = " and others" if len(members) > _SHOWN else ""
-    named = ", ".join(f"`{label}`" for label in labels)
+    ball, (some, witness) = posed.energies.outer, _told(_members(lowered, direction))
+    name = posed.derivation.model.name
     return NoSolution(
         "infeasible",
         Diagnostic(
             "K621",
-            f"`{posed.derivation.model.name}` is infeasible on these data: no point satisfies {named} and `{ball}`",
+            f"`{name}` is infeasible on these data: no point satisfies {_stated(posed)} and `{ball}`",
             (),
-            f"there are multipliers of total gain 1 ({some}{more}), of which `{ball}` allows at most {reach:.6g}: the "
+            f"there are multipliers of total gain 1 ({some}), of which `{ball}` allows at most {reach:.6g}: the "
             "constraints ask for more",
             f"allow more by `{ball}`, or add slacks with a penalty",
         ),
-        {"reach": reach, **{_member(place, 0): weight for place, weight in members.items()}},
+        {"reach": reach, **witness},
     )
 
 
@@ -202,6 +193,17 @@ def _members(lowered: Lowered, direction: Floats) -> dict[Place, float]:
             if abs(weight) > _SMALL * size:
                 found[label, tuple(int(n) for n in places)] = weight
     return dict(sorted(found.items(), key=lambda item: -abs(item[1]))[:_KEPT])
+
+
+def _told(members: dict[Place, float]) -> tuple[str, dict[str, float]]:
+    """The heaviest members for a person, and all of them for a program."""
+    some = ", ".join(f"{_member(place, 1)} {weight:.3g}" for place, weight in list(members.items())[:_SHOWN])
+    return some + (" and others" if len(members) > _SHOWN else ""), {_member(p, 0): w for p, w in members.items()}
+
+
+def _stated(posed: Posed) -> str:
+    """The labels of the conditions that the user stated."""
+    return ", ".join(f"`{c.label}`" for c in posed.derivation.primal.conditions if c.kind == "stated")
 
 
 def _member(place: Place, first: int) -> str:

@@ -80,15 +80,17 @@ def _row_conflict(problem: NormalForm) -> Conflict | None:
     if problem.rows.matrix.shape[0] == 0:
         return None
     point, residual = feasible_point(problem, np.zeros(problem.size))
-    if residual <= 1e-9 * min(1.0, _size_of_rows(problem, point)):
+    if residual == 0.0:
         return None
-    weights = _farkas(problem, min(1.0, _size_of_rows(problem, point)))
+    unit = min(1.0, _size_of_rows(problem, point))
+    if residual <= 1e-9 * unit:
+        return None
+    weights = _farkas(problem, unit)
     if weights is None:
         return None
     asked = float(weights @ problem.rows.target)
     reachable = _reach(problem, weights)
-    least = min(1.0, _size_of_rows(problem, point))
-    size = max(1e-300, float(np.abs(weights) @ np.maximum(least, np.abs(problem.rows.target))))
+    size = max(1e-300, float(np.abs(weights) @ np.maximum(unit, np.abs(problem.rows.target))))
     if asked - reachable <= _CLEAR * size:
         return None
     return Conflict(weights, asked, reachable, _needed_factor(problem))

@@ -17,10 +17,13 @@ _CONIC = "norms that no single multiplier squares"
 _ENTROPIC = "an entropy in the dual"
 
 
-def normal_form(posed: Posed) -> Lowered:
-    """The normal form as a backend sees it; the multiplier of a norm that is searched for is 1."""
+def normal_form(posed: Posed, alike: Lowered | None = None) -> Lowered:
+    """The normal form as a backend sees it; the multiplier of a norm that is searched for is 1.
+
+    alike: as for `lower`.
+    """
     outer = None if posed.energies.outer is None else 1.0
-    lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated)
+    lowered = lower(posed.energies, posed.values, posed.spaces, outer, posed.saturated, alike)
     return replace(lowered, problem=with_entropies(posed, lowered))
 
 

@@ -21,9 +21,9 @@ from kdsl.solving.explain import explain_conflict, explain_ray, explain_reach
 from kdsl.solving.facts import facts_of
 from kdsl.solving.infeasibility import ON_ROWS, RAY_SHARES, conflict_of, energy_scale, measure_ray, recession_of
 from kdsl.solving.loose_norms import NOT_TIGHT, loose_norms
-from kdsl.solving.lowering import Lowered, lower
+from kdsl.solving.lowering import Lowered
 from kdsl.solving.norm_search import reach_within, search_norm
-from kdsl.solving.planning import chosen_route
+from kdsl.solving.planning import chosen_route, normal_form
 from kdsl.solving.posed import Posed
 from kdsl.solving.predicting import predictor_of
 from kdsl.solving.raw_solution import RawSolution
@@ -54,15 +54,15 @@ def solve_posed(
     """
     trail = Trail() if trail is None else trail
     began = time.perf_counter()
-    outer = None
+    lowered = normal_form(posed, trail.lowered_alike(posed))
+    conflict = conflict_of(lowered.problem)  # the multiplier of a norm is in no row
+    if conflict is not None:
+        raise explain_conflict(posed, lowered, conflict)
+    if not posed.energies.conic:
+        _look_for_a_ray(posed, lowered, options, progress)
+    lowered_at = time.perf_counter()
     if posed.energies.outer is not None:
-        at_one = lower(posed.energies, posed.values, posed.spaces, 1.0, posed.saturated)
-        conflict = conflict_of(at_one.problem)  # the multiplier of the norm is in no row
-        if conflict is not None:
-            raise explain_conflict(posed, at_one, conflict)
-        _look_for_a_ray(posed, at_one, options, progress)
         raw, chosen, outer = search_norm(posed, options, backend, progress)
-        lowered_at = began
         point = certify(posed, raw.theta, outer)
         if point.certificate.size < 1.0 and point.certificate.status(options.tol) != "optimal":
             more = for_more(remaining(options, time.perf_counter() - began), point, 0)
@@ -72,22 +72,13 @@ def solve_posed(
         whole = _as_a_cone(posed, point, raw, left, backend)
         if whole is not None:
             posed, point, raw, chosen = whole
+    elif posed.energies.dual.entropies or posed.energies.conic:
+        raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
     else:
-        alike = trail.lowered_alike(posed)
-        lowered = lower(posed.energies, posed.values, posed.spaces, saturated=posed.saturated, alike=alike)
-        conflict = conflict_of(lowered.problem)
-        if conflict is not None:
-            raise explain_conflict(posed, lowered, conflict)
-        if not posed.energies.conic:
-            _look_for_a_ray(posed, lowered, options, progress)
-        lowered_at = time.perf_counter()
-        if posed.energies.dual.entropies or posed.energies.conic:
-            raw, point, chosen = solve_beyond(posed, lowered, options, backend, progress)
-        else:
-            chosen = chosen_route(posed, lowered, options, backend)
-            problem, begin = trail.start(lowered.problem)
-            lowered = replace(lowered, problem=problem)
-            raw, point, chosen = solved(Asked(posed, options, progress, began), lowered, chosen, begin)
+        chosen = chosen_route(posed, lowered, options, backend)
+        problem, begin = trail.start(lowered.problem)
+        lowered = replace(lowered, problem=problem)
+        raw, point, chosen = solved(Asked(posed, options, progress, began), lowered, chosen, begin)
     trail.leave(posed, point)
     ended = time.perf_counter()
     seconds = {
@@ -108,8 +99,7 @@ def _as_a_cone(
     if settled or not may_be_a_cone(posed) or backend is not None:
         return None
     conic = replace(posed, energies=conic_form(posed.derivation))
-    lowered = lower(conic.energies, conic.values, conic.spaces, saturated=conic.saturated)
-    found, reached, chosen = solve_beyond(conic, lowered, options, None, None)
+    found, reached, chosen = solve_beyond(conic, normal_form(conic), options, None, None)
     if not reached.certificate.rel_gap < point.certificate.rel_gap:
         return None
     return conic, reached, found, chosen
@@ -138,14 +128,13 @@ def _look_for_a_ray(posed: Posed, lowered: Lowered, options: Options, progress: 
             return
         theta = found.theta
         ray = measure_ray(recession, theta)
+        direction = halves.joined(ray.direction)
         if ray.proves:
-            raise explain_ray(posed, lowered, replace(ray, direction=halves.joined(ray.direction)))
-        joined = halves.joined(ray.direction)
-        reach = (
-            reach_within(posed, joined) if posed.energies.outer is not None and ray.residual <= ON_ROWS else math.inf
-        )
-        if reach < 1.0:
-            raise explain_reach(posed, lowered, joined, reach)
+            raise explain_ray(posed, lowered, replace(ray, direction=direction))
+        if posed.energies.outer is not None and ray.residual <= ON_ROWS:
+            reach = reach_within(posed, direction)
+            if reach < 1.0:
+                raise explain_reach(posed, lowered, direction, reach)
         if left <= 0 or (found.status == "solved" and ray.excess > 2.0 * accuracy * max(1.0, ray.energy)):
             return
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kdsl.numerics.arrays import Floats, Ints
 from kdsl.solving.backends.registry import shipped
-from kdsl.solving.facts import facts_of
+from kdsl.solving.facts import Facts
 from kdsl.solving.lowering import BlockOrigin, Family, Lowered
 from kdsl.solving.normal_form import HilbertBlock, Separable
 from kdsl.solving.posed import Posed
@@ -37,13 +37,14 @@ def normal_form_text(posed: Posed, lowered: Lowered) -> str:
         ("constant", [] if problem.constant == 0 else [("", f"{problem.constant:.6g}")]),
         (f"the multiplier of `{outer}`", [] if outer is None else [("", "1 here; a search finds it")]),
     )
-    first = f"minimize 1/2 |S t + s|^2 + h(t) subject to A t = a, over {problem.size:,} numbers t\n"
+    terms = "what the cones of the dual make of t" if posed.energies.conic else "1/2 |S t + s|^2"
+    terms += " + h(t)" + ("" if entropies is None else " + entropies")
+    first = f"minimize {terms} subject to A t = a, over {problem.size:,} numbers t\n"
     return first + "".join(_section(title, lines) for title, lines in sections if lines)
 
 
-def route_text(posed: Posed, lowered: Lowered, chosen: Route) -> str:
+def route_text(posed: Posed, facts: Facts, chosen: Route) -> str:
     """The facts by which the backend is chosen, the choice with its reason, and why it is no other."""
-    facts = facts_of(lowered.problem)
     lines = [("chosen", chosen.backend.name), ("", chosen.reason)]
     lines += [("", warning.message) for warning in chosen.warnings]
     if posed.energies.conic:

@@ -12,6 +12,7 @@ from kdsl.language.diagnostics import KdslError
 from kdsl.solving.api import Prepared, prepare
 from kdsl.solving.backends.interface import Options
 from kdsl.solving.backends.registry import shipped
+from kdsl.solving.facts import facts_of
 from kdsl.solving.planning import chosen_route, normal_form
 from kdsl.solving.stage_text import normal_form_text, route_text
 
@@ -47,7 +48,7 @@ def test_the_route_is_the_one_that_is_taken(name: str) -> None:
     ready = prepared(name)
     lowered = normal_form(ready.posed)
     route = chosen_route(ready.posed, lowered, Options())
-    text = route_text(ready.posed, lowered, route)
+    text = route_text(ready.posed, facts_of(lowered.problem), route)
     assert f"chosen  {route.backend.name}\n          {route.reason}\n" in text
     if ready.posed.energies.outer is None:  # else a cone may stand in for the search of its multiplier
         assert ready.solve(Options()).backend == route.backend.name

@@ -8,7 +8,7 @@ from kdsl import pipeline
 from kdsl.cli.binding_options import add_data_options, size
 from kdsl.cli.sources import Source, check_source, on_spec, read_model, report
 from kdsl.cli.terminal import Console
-from kdsl.cli.verbs.solve import add_solver_options, options_of, prepare_problem
+from kdsl.cli.verbs.solve import add_solver_options, check_kernels, options_of, prepare_problem
 from kdsl.language.model import Model
 
 SECTIONS = {  # of the printed derivation, for each stage of the algebra
@@ -33,7 +33,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, console: Console) -> int:
     if arguments.emit in WITH_DATA:
-        _, model, _ = read_model(arguments.spec)
+        source, model, warnings = read_model(arguments.spec, arguments.strict)
+        report(warnings, source, console)
         return _emit_with_data(model, arguments, console)
     return on_spec(arguments.spec, lambda source: _emit(source, arguments, console))
 
@@ -59,13 +60,16 @@ def _emit(source: Source, arguments: Namespace, console: Console) -> int:
 
 
 def _emit_with_data(model: Model, arguments: Namespace, console: Console) -> int:
+    from kdsl.solving.facts import facts_of
     from kdsl.solving.stage_text import normal_form_text, route_text
 
+    check_kernels(arguments.kernel or [])
     prepared = prepare_problem(model, arguments)
     lowered = pipeline.lower(prepared)
     if arguments.emit == "normal-form":
         console.out(normal_form_text(prepared.posed, lowered))
         return 0
-    chosen = pipeline.route(prepared, lowered, options_of(arguments), arguments.backend)
-    console.out(route_text(prepared.posed, lowered, chosen))
+    options = options_of(arguments)
+    chosen = pipeline.route(prepared, lowered, options, arguments.backend)
+    console.out(route_text(prepared.posed, facts_of(lowered.problem, options.memory), chosen))
     return 0

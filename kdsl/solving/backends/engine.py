@@ -138,11 +138,7 @@ def solve(
     theta = np.clip(form.to_theta(answer["t"]), problem.separable.lower, problem.separable.upper)
     facts: dict[str, Fact] = {name: answer[name] for name in _FACTS}
     facts |= {name: sum(cast(float, f.facts.get(name, 0)) for f in rounds) + answer[name] for name in _COUNTS}
-    how = _STRATEGIES[answer["strategy"]]
-    if strategy != "automatic":
-        how = f"{answer['strategy'].replace('_', ' ')}, as was asked for"
-    elif answer["strategy"] == "working_set" and _BYTES * len(form.source) ** 2 > memory:
-        how = "kernel values are computed when a working set needs them: all of them take more than the memory allowed"
+    how = _reason(answer["strategy"], strategy, _BYTES * len(form.source) ** 2 > memory)
     how += (_ROUGH if answer["rough"] else "") + (_HALVED if facts["halved"] else "")
     how += _NEWTON if facts["newton_steps"] else ""
     how += _THIN if any(isinstance(term, _core.KernelHessian) and term.thin for term in hessians) else ""
@@ -154,6 +150,15 @@ def solve(
         status, message = "stalled", "the start was so far away that rounding there hid whether it met the rows"
     message += f"; rows met by prices in {len(rounds)} rounds first" if rounds else ""
     return RawSolution(theta, _iterations(rounds) + answer["iterations"], status, message, seconds, facts, ray)
+
+
+def _reason(taken: str, asked: Strategy, beyond_memory: bool) -> str:
+    """What was done with kernel values, and why that."""
+    if asked == taken:
+        return f"{taken.replace('_', ' ')}, as was asked for"
+    if asked == "automatic" and taken == "working_set" and beyond_memory:
+        return "kernel values are computed when a working set needs them: all of them take more than the memory allowed"
+    return _STRATEGIES[taken] + ("" if asked == "automatic" else f"; these kernels cannot be had as {asked}")
 
 
 def _known(problem: NormalForm, form: EngineForm) -> tuple[Floats, Floats] | None:
