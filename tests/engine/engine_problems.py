@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import clarabel
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+from kdsl import _core
 from kdsl.numerics.native_kernel import NativeKernel
 from kdsl.solving.normal_form import HilbertBlock, NormalForm, Rows, Separable
+
+
+def with_isa(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask for an instruction set; the test is skipped where this processor has it not."""
+    monkeypatch.setenv("KDSL_ISA", isa)
+    try:
+        _core.isa()
+    except RuntimeError:
+        pytest.skip(f"this processor has no {isa}")
 
 
 class MatrixGram:

@@ -19,6 +19,7 @@ from engine_problems import (
     pieces,
     signed_atoms,
     value,
+    with_isa,
 )
 
 from kdsl import _core
@@ -134,11 +135,7 @@ def test_slacks_have_no_kernel_values(both: bool, strategy: str) -> None:
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
 def test_points_at_the_origin_under_a_linear_kernel(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs without curvature: their gain is no 0/0."""
-    monkeypatch.setenv("KDSL_ISA", isa)
-    try:
-        _core.isa()
-    except RuntimeError:
-        pytest.skip(f"this processor has no {isa}")
+    with_isa(isa, monkeypatch)
     for seed in range(12):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(64, 400))

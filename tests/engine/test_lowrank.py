@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_problems import KernelGram, MatrixGram, by_general_qp, make_rows, no_rows, pieces, value, violation
+from engine_problems import (
+    KernelGram,
+    MatrixGram,
+    by_general_qp,
+    make_rows,
+    no_rows,
+    pieces,
+    value,
+    violation,
+    with_isa,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -315,14 +325,10 @@ def test_the_same_input_gives_the_same_bits():
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512", "amx"])
 @pytest.mark.parametrize(("n", "d", "m"), [(1, 1, 0), (300, 5, 1), (9000, 21, 2), (130, 140, 0)])
 def test_passes_are_products(isa, n, d, m, monkeypatch):
-    monkeypatch.setenv("KDSL_ISA", isa)
+    with_isa(isa, monkeypatch)
     random = np.random.default_rng(n)
     X, c, A = random.standard_normal((n, d)), random.standard_normal(n), random.standard_normal((n, m))
     B = np.hstack([X * c[:, None], A])
-    try:
-        _core.isa()
-    except RuntimeError:
-        pytest.skip(f"this processor has no {isa}")
     passes = _core.RowPass(X, c, A if m else None, 3)
     v, x, weight = random.standard_normal(d + m), random.standard_normal(n), random.random(n)
     np.testing.assert_allclose(passes.up(v), B @ v, rtol=1e-12, atol=1e-11)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_problems import kernel_matrix
+from engine_problems import kernel_matrix, with_isa
 
 import kdsl
 from kdsl import _core
@@ -18,14 +18,6 @@ from kdsl.solving.normal_form import HilbertBlock, together
 KINDS = ("linear", "polynomial", "gaussian", "laplacian", "sigmoid")
 ISAS = ("portable", "avx2", "avx512", "amx")
 ROOM = 1 << 28
-
-
-def with_isa(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KDSL_ISA", isa)
-    try:
-        _core.isa()
-    except RuntimeError:
-        pytest.skip(f"this processor has no {isa}")
 
 
 def some(n: int, many: int, d: int = 5) -> tuple[np.ndarray, np.ndarray]:

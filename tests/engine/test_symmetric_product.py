@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from engine_problems import kernel_matrix, no_rows, svc
+from engine_problems import kernel_matrix, no_rows, svc, with_isa
 from test_lattice import LargeGram
 
 from kdsl import _core
@@ -34,11 +34,7 @@ def product(kind: str, X: np.ndarray, v: np.ndarray, single: bool, threads: int 
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512", "amx"])
 @pytest.mark.parametrize("n", [1, TILE - 1, TILE, TILE + 1, 2 * TILE, 3 * TILE + 7])
 def test_every_kernel_on_any_number_of_tiles(n: int, isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KDSL_ISA", isa)
-    try:
-        _core.isa()
-    except RuntimeError:
-        pytest.skip(f"this processor has no {isa}")
+    with_isa(isa, monkeypatch)
     X, v = points_and_weights(n)
     for kind in KINDS:
         K = kernel_matrix(NativeKernel(kind, X, 0.3, 0.7, 3), X, X)  # type: ignore[arg-type]
@@ -108,11 +104,7 @@ def test_a_start_is_measured_among_its_own_points_and_beside_them(
     carrying: int, isa: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gradient at a start: values among the points that carry something serve two of them each."""
-    monkeypatch.setenv("KDSL_ISA", isa)
-    try:
-        _core.isa()
-    except RuntimeError:
-        pytest.skip(f"this processor has no {isa}")
+    with_isa(isa, monkeypatch)
     n, rng = 2000, np.random.default_rng(carrying)
     X = rng.normal(size=(n, 4))
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
